@@ -50,7 +50,8 @@ asio::awaitable<error_code> Dial(tcp::socket& socket, std::vector<tcp::endpoint>
     error_code ignored;
     socket.close(ignored);
     failed = co_await DialOne(socket, addresses[i], std::min(left, std::max(share, limits.least)));
-    if (!failed || failed == asio::error::operation_aborted) break;
+    if (!failed) break;
+    if (!socket.is_open()) co_return asio::error::operation_aborted;  // closed by the caller, maybe meanwhile
   }
   co_return failed;
 }

@@ -54,11 +54,12 @@ class DialTest : public testing::Test {
 };
 
 TEST_F(DialTest, AnAddressThatSwallowsPacketsLeavesTimeForTheNext) {
-  const DialLimits limits{.total = 60s, .least = 10ms};
   const tcp::endpoint silent = Silent(), good = open_.local_endpoint();
-  EXPECT_EQ(Connect({silent, good}, {.total = 100ms, .least = 10ms}), error_code());
+  // The silent address gets a thousandth of the time.
+  std::vector<tcp::endpoint> addresses(1000, good);
+  addresses.front() = silent;
+  EXPECT_EQ(Connect(addresses, {.total = 60s, .least = 10ms}), error_code());
   EXPECT_EQ(socket_.remote_endpoint(), good);
-  EXPECT_EQ(Connect({good, silent}, limits), error_code());
   EXPECT_EQ(Connect({silent, silent}, {.total = 20ms, .least = 1ms}), asio::error::timed_out);
 }
 

@@ -54,7 +54,8 @@ struct ApiRequest {
   std::string path{};  // with query
   std::string body{};
   std::string content_type = "application/json";
-  Duration timeout = std::chrono::seconds(60);  // of each attempt
+  // Of each attempt. After a Retry-After no attempt begins later than this after the first one.
+  Duration timeout = std::chrono::seconds(60);
   Duration idle_timeout{};  // of a watch: ends with kTimeout after this time without data; zero: no limit
   std::string accept = "application/json, */*";
   bool single_attempt = false;  // never repeated: Retry-After is only reported

@@ -277,9 +277,11 @@ void BindingCycles::StartBind(const CyclePtr& cycle, std::size_t plugin) {
   const std::uint64_t step = ++cycle->step;
   cycle->pending = 1;
   SetDeadline(cycle, options_.bind_deadline);
+  // Read here, because the profile may be gone when a plugin answers.
+  const bool has_next = plugin + 1 < cycle->profile.bind_count();
   cycle->profile.StartBind(
-      plugin, cycle->placement, [this, post = parts_.post, cycle, step, plugin](Status status) {
-        const bool succeeded = status.ok() || (status.skip() && plugin + 1 < cycle->profile.bind_count());
+      plugin, cycle->placement, [this, post = parts_.post, cycle, step, plugin, has_next](Status status) {
+        const bool succeeded = status.ok() || (status.skip() && has_next);
         post(succeeded, [this, cycle, step, plugin, status = std::move(status)]() mutable {
           OnBindDone(cycle, step, plugin, std::move(status));
         });

@@ -20,8 +20,7 @@ class SelectorEvaluator {
     enum class Kind : std::uint8_t { kMatch, kNoMatch, kCompileError, kRuntimeError };
     Kind kind = Kind::kNoMatch;
     std::string error{};  // the text of an error
-    // Of the evaluation, in steps of a search; the same whether the result was cached or not. Also of
-    // compiling the expression, if other compiled ones had to be dropped for it.
+    // Of the evaluation, in steps of a search; the same whether the result was cached or not.
     std::uint64_t steps = 0;
   };
   virtual ~SelectorEvaluator() = default;

@@ -105,7 +105,8 @@ ReviewClient::~ReviewClient() {
 
 void ReviewClient::Post(std::string body, std::move_only_function<void(client::Reply)> done) {
   if (impl_->open.size() >= kMostOpen) {
-    return impl_->loop.Post([done = std::move(done)]() mutable {
+    return impl_->loop.Post([alive = std::weak_ptr(impl_), done = std::move(done)]() mutable {
+      if (alive.expired()) return;
       done(std::unexpected(client::RequestError{.code = ErrorCode::kUnavailable,
                                                 .message = "too many requests wait for a review"}));
     });

@@ -186,6 +186,7 @@ class MigrateCheck {
     options.lease = {election.resource_namespace, election.resource_name, election.leader_elect};
     options.watched = {config.gates, std::move(requested)};
     options.absent = facts.absent;
+    options.absent.insert(facts.absent_optional.begin(), facts.absent_optional.end());
     options.remedy = options_.beside ? "kubectl apply -k deploy/rbac (docs/guide/permissions.md)"
                                      : "grant it the rules of deploy/rbac (docs/guide/permissions.md)";
     Add(CheckAccess(server_, options));

@@ -81,12 +81,19 @@ Expected<void> Discover(Server& server, ServerFacts& facts) {
   const auto& koordinator = client::kOtherSources.front();
   BERTH_TRY(facts.koordinator_quotas,
             groups.PathOf(koordinator.group, koordinator.plural, koordinator.versions));
-  for (const client::Resource& resource : client::kResources) {
-    if (!resource.feature_gate.empty() || resource.on_request) continue;
+  const auto discover = [&](const client::Resource& resource) -> Expected<void> {
     BERTH_TRY(const std::string path, groups.PathOf(resource.group, resource.plural, resource.versions));
-    if (path.empty()) facts.absent.insert(fmt::format("{}.{}", resource.plural, resource.group));
     if (resource.plural == "deviceclasses") facts.device_classes = path;
-  }
+    if (!path.empty()) return {};
+    const bool optional = !resource.feature_gate.empty() || resource.on_request;
+    (optional ? facts.absent_optional : facts.absent)
+        .insert(fmt::format("{}.{}", resource.plural, resource.group));
+    return {};
+  };
+  for (const client::Resource& resource : client::kResources) BERTH_RETURN_IF_ERROR(discover(resource));
+  for (const client::Resource& resource : client::kExternalResources)
+    BERTH_RETURN_IF_ERROR(discover(resource));
+  for (const client::Resource& resource : client::kOtherSources) BERTH_RETURN_IF_ERROR(discover(resource));
   constexpr std::string_view kVersions[] = {"v1beta1", "v1alpha3", "v1alpha2", "v1alpha1"};
   BERTH_TRY(facts.pod_groups, groups.PathOf("scheduling.k8s.io", "podgroups", kVersions));
   return {};

@@ -12,11 +12,12 @@ namespace berth::migrate {
 struct ServerFacts {
   std::string version{};  // "v1.37.1"
   std::set<std::string>
-      absent{};              // "plural.group" of optional watched resources that this server does not have
-  std::string pod_groups{};  // path of scheduling.k8s.io's podgroups; empty: not available
-  std::string device_classes{};      // likewise
-  std::string elastic_quotas{};      // of scheduler-plugins (scheduling.x-k8s.io); likewise
-  std::string koordinator_quotas{};  // its ElasticQuotas (scheduling.sigs.k8s.io); likewise
+      absent{};  // "plural.group" of optional watched resources that this server does not have
+  std::set<std::string> absent_optional{};  // likewise, of those that only some configurations watch
+  std::string pod_groups{};                 // path of scheduling.k8s.io's podgroups; empty: not available
+  std::string device_classes{};             // likewise
+  std::string elastic_quotas{};             // of scheduler-plugins (scheduling.x-k8s.io); likewise
+  std::string koordinator_quotas{};         // its ElasticQuotas (scheduling.sigs.k8s.io); likewise
 };
 
 // Fails if the server is unreachable or does not authenticate the caller.

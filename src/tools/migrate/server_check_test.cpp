@@ -52,6 +52,7 @@ TEST(ServerCheck, NamesMissingResources) {
   EXPECT_EQ(facts->elastic_quotas, "/apis/scheduling.x-k8s.io/v1alpha1/elasticquotas");
   EXPECT_EQ(facts->koordinator_quotas, "/apis/scheduling.sigs.k8s.io/v1alpha1/elasticquotas");
   EXPECT_EQ(facts->absent, std::set<std::string>{"devicetaintrules.resource.k8s.io"});
+  EXPECT_THAT(facts->absent_optional, ::testing::Contains("podgroups.scheduling.volcano.sh"));
   EXPECT_EQ(facts->device_classes, "/apis/resource.k8s.io/v1beta1/deviceclasses");
   EXPECT_EQ(facts->pod_groups, "/apis/scheduling.k8s.io/v1alpha2/podgroups");
   ASSERT_EQ(findings.size(), 3U);

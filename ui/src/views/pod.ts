@@ -9,6 +9,7 @@ import type { Attempt, ExplainedReason, Explanation, Pod, PreemptionCandidate, R
 import type { View } from "../view.ts";
 
 const kAttempts = 5;
+const kTemporary = [429, 502, 503, 504];  // statuses of an explanation that is requested again
 
 export class PodView implements View {
   readonly title: string;
@@ -17,6 +18,7 @@ export class PodView implements View {
   private full = false;  // names of nodes may be shown
   private explanation: Explanation | null = null;
   private explanationError = "";
+  private mayChange = false;  // the error is a temporary one
   private nodes: RecordNode[] = [];
   private loadedFor = "";  // the time of the attempt to which the parts that change with it belong
   private readonly decision = new DecisionTable(() => this.pod?.attempts[0]?.node);
@@ -42,16 +44,16 @@ export class PodView implements View {
     if (newest === this.loadedFor) return;
     await this.loadExplanation(api, path, signal);
     await this.loadRecord(api, path, signal);
-    if (this.explanationError === "") this.loadedFor = newest;
+    this.loadedFor = this.mayChange ? "" : newest;
   }
 
   private async loadExplanation(api: Api, path: string, signal: AbortSignal): Promise<void> {
     try {
       this.explanation = (await api.getEither<Explanation>(`${path}/explanation?view=nodes`, `${path}/explanation`, signal)).value;
-      this.explanationError = "";
+      [this.explanationError, this.mayChange] = ["", false];
     } catch (error) {
       if (!(error instanceof ApiError) || error.status === 0 || error.status === 401) throw error;
-      [this.explanation, this.explanationError] = [null, error.message];
+      [this.explanation, this.explanationError, this.mayChange] = [null, error.message, kTemporary.includes(error.status)];
     }
   }
 

@@ -21,10 +21,8 @@ constexpr std::size_t kEntryBytes = 1024;
 constexpr std::size_t kWrongExpressionBytes = 1U << 20;
 constexpr std::size_t kMaxResults = 1U << 18;
 constexpr std::size_t kMaxDevices = 1U << 12;
-// The effort of an evaluation, and the size of an expression that is compiled, that take about as long as a
-// step of a search.
+// The effort of an evaluation that takes about as long as a step of a search.
 constexpr std::uint64_t kEffortPerStep = 32;
-constexpr std::size_t kBytesPerStep = 64;
 
 cel::DeviceAttributeValue ValueOf(const api::DeviceAttribute& attribute) {
   struct Convert {
@@ -54,10 +52,7 @@ class DeviceSelectors final : public devices::SelectorEvaluator {
   explicit DeviceSelectors(bool hides_sharing) : hides_sharing_(hides_sharing) {}
   const Answer& Evaluate(const std::string& text, std::string_view driver,
                          const SliceDevice& device) override {
-    std::uint64_t compiling = 0;
-    Expression& expression = ExpressionOf(text, compiling);
-    Evaluate(expression, driver, device);
-    answer_.steps += compiling;
+    Evaluate(ExpressionOf(text), driver, device);
     return answer_;
   }
   std::string ValuesOf(const std::string& expression, std::string_view driver,
@@ -126,16 +121,12 @@ class DeviceSelectors final : public devices::SelectorEvaluator {
     answer_.error.clear();
     answer_.steps = result.steps;
   }
-  // `steps`: what the compilation takes if it displaces other expressions: those of claims with more
-  // expressions than the cache holds are compiled again at every device. Else it is free, so that the answer
-  // does not depend on what is cached.
-  Expression& ExpressionOf(const std::string& text, std::uint64_t& steps) {
+  // Compilation takes no steps: the answer must not depend on what is cached.
+  Expression& ExpressionOf(const std::string& text) {
     if (Expression* known = expressions_.Find(text)) return *known;
     Expression expression{cel::DeviceExpression::Compile(text), {}};
     const std::size_t compiled = expression.program ? expression.program->Memory() : kWrongExpressionBytes;
-    const std::size_t bytes = kEntryBytes + text.size() + compiled;
-    if (!expressions_.HasRoom(bytes)) steps = bytes / kBytesPerStep;
-    return expressions_.Add(text, std::move(expression), bytes);
+    return expressions_.Add(text, std::move(expression), kEntryBytes + text.size() + compiled);
   }
   const Expected<cel::Value>& DeviceOf(std::string_view driver, const SliceDevice& device) {
     const auto found = devices_.find(device.shape);

@@ -28,8 +28,6 @@ class WeightedCache {
     entries_.splice(entries_.begin(), entries_, found->second);
     return &found->second->value;
   }
-  // Whether Add would not evict anything.
-  bool HasRoom(std::size_t weight) const { return weight <= capacity_ && weight_ <= capacity_ - weight; }
   // `key` is new. Evicts the entries that were not used for longest. An entry that is heavier than the
   // capacity is kept alone.
   Value& Add(std::string key, Value value, std::size_t weight) {
@@ -50,6 +48,7 @@ class WeightedCache {
     Value value;
     std::size_t weight;
   };
+  bool HasRoom(std::size_t weight) const { return weight <= capacity_ && weight_ <= capacity_ - weight; }
   void EvictLast() {
     weight_ -= entries_.back().weight;
     by_key_.erase(entries_.back().key);

@@ -138,7 +138,6 @@ TEST(GpuFragmentation, TheLearnedMixHasTheMostFrequentPods) {
   EXPECT_EQ(mix.version(), version) << "one pod of a hundred";
 }
 
-// A node is removed and added with its pods, whose order differs after a restart.
 TEST(GpuFragmentation, PlacementsThatTheSearchForAGroupTakesBackAreNoChangeOfTheMix) {
   Cluster cluster;
   cluster.Add(GpuNode("n", "1000"));
@@ -167,6 +166,7 @@ TEST(GpuFragmentation, PlacementsThatTheSearchForAGroupTakesBackAreNoChangeOfThe
   cluster.nodes().RemovePod(row, placed);
 }
 
+// A node is removed and added with its pods, whose order differs after a restart.
 TEST(GpuFragmentation, TheOrderOfPodsWithinAChangeHasNoInfluenceOnTheMix) {
   const std::vector<std::vector<const char*>> orders = {{"1", "1", "1", "2", "4"}, {"4", "2", "1", "1", "1"}};
   std::vector<std::string> mixes;

@@ -48,8 +48,8 @@ class SizeShare {
 // A group needs many nodes at the same time; pods that need one take every node as it becomes free. When a
 // group has waited for waitSeconds, PodGroupPostFilter selects nodes on which it fits once pods of the same
 // or lower priority there have ended, first those with the fewest such pods. Pods of DaemonSets and static
-// pods do not end. Filter closes them to other pods
-// of the same or lower priority, except those of DaemonSets; nothing is evicted. The reservation ends when
+// pods do not end. Filter closes these nodes to other pods of the same or lower priority, except those of
+// DaemonSets; nothing is evicted. The reservation ends when
 // the group has its minimum of members on nodes, when it is deleted, or after reservationSeconds. Groups get
 // reservations one after the other (ReservationLine). One that needs nodes which are reserved for others gets
 // its nodes when those reservations have ended, and none behind it gets any before. Waiting times begin again

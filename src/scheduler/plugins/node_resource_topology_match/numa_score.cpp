@@ -166,8 +166,9 @@ std::optional<ZoneSet> SmallestSet(NumaAmounts wanted, const ZoneAmounts& amount
   return std::nullopt;
 }
 
-// Scheduler-plugins uses the id of a zone as its index here, also of zones that are not sorted; it crashes if
-// the ids have gaps. Ids are unique: they have gaps if one is beyond the number of zones.
+// Scheduler-plugins uses the id of a zone as its index here, also of zones that are not sorted; if the ids
+// have gaps, it crashes or takes from another zone. Ids are unique: they have gaps if one is beyond the
+// number of zones.
 std::size_t IndexOf(int id, const NumaTopology& topology) {
   if (std::ranges::max(topology.ids) < topology.zones()) return static_cast<std::size_t>(id);
   return static_cast<std::size_t>(std::ranges::find(topology.ids, static_cast<std::uint8_t>(id)) -
