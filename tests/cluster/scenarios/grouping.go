@@ -16,14 +16,14 @@ import (
 // grouping contains scenarios with pod groups.
 func grouping() []*scenario {
 	return []*scenario{
-		{name: "a gang whose members all fit", run: func(s *stage) {
+		{name: "a gang whose members all fit", anyNomination: true, run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 3)
 			s.members("g", []string{"a", "b", "c"})
 			s.bound("a", "b", "c")
 			s.reportGroup("g", metav1.ConditionTrue)
 		}},
-		{name: "a gang waits for its members", run: func(s *stage) {
+		{name: "a gang waits for its members", anyNomination: true, run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 2)
 			s.members("g", []string{"a"})
@@ -33,7 +33,7 @@ func grouping() []*scenario {
 			s.bound("a", "b")
 			s.reportGroup("g", metav1.ConditionTrue)
 		}},
-		{name: "members that exist before their group", run: func(s *stage) {
+		{name: "members that exist before their group", anyNomination: true, run: func(s *stage) {
 			s.node("n-1")
 			s.members("g", []string{"a", "b"})
 			s.pause(2 * time.Second)
@@ -41,7 +41,7 @@ func grouping() []*scenario {
 			s.gang("g", 2)
 			s.bound("a", "b")
 		}},
-		{name: "minCount is lowered", run: func(s *stage) {
+		{name: "minCount is lowered", anyNomination: true, run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 3)
 			s.members("g", []string{"a", "b"})
@@ -50,7 +50,7 @@ func grouping() []*scenario {
 			s.patchGroup("g", `[{"op":"replace","path":"/spec/schedulingPolicy/gang/minCount","value":2}]`)
 			s.bound("a", "b")
 		}},
-		{name: "a member that arrives after the others", run: func(s *stage) {
+		{name: "a member that arrives after the others", anyNomination: true, run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 2)
 			s.members("g", []string{"a", "b"})
@@ -58,7 +58,7 @@ func grouping() []*scenario {
 			s.members("g", []string{"c"})
 			s.bound("c")
 		}},
-		{name: "members of a group with basic policy", run: func(s *stage) {
+		{name: "members of a group with basic policy", anyNomination: true, run: func(s *stage) {
 			s.node("n-1")
 			s.basicGroup("g")
 			s.members("g", []string{"a"})
@@ -67,7 +67,7 @@ func grouping() []*scenario {
 			s.bound("b")
 			s.reportGroup("g", metav1.ConditionTrue)
 		}},
-		{name: "a gang that fits after a node was added", uncounted: true, seconds: 12, run: func(s *stage) {
+		{name: "a gang that fits after a node was added", anyNomination: true, uncounted: true, seconds: 12, run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 2)
 			s.pod("a", inGroup("g"), asking("cpu", "3"))
@@ -87,7 +87,7 @@ func grouping() []*scenario {
 			s.bound("single")
 			s.unbound("a")
 		}},
-		{name: "a member with another priority", run: func(s *stage) {
+		{name: "a member with another priority", anyNomination: true, run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 2)
 			s.pod("a", inGroup("g"), class("high"))
@@ -182,7 +182,7 @@ func grouping() []*scenario {
 			s.pause(noticed)
 			s.report("pods on nodes: %v", s.occupants())
 		}},
-		{name: "pods without a group beside a gang", run: func(s *stage) {
+		{name: "pods without a group beside a gang", anyNomination: true, run: func(s *stage) {
 			s.node("n-1")
 			s.gang("g", 3)
 			s.members("g", []string{"a", "b"})

@@ -26,8 +26,9 @@ type scenario struct {
 	run  func(s *stage)
 	// anyNode: several nodes have equal scores, so placements are not compared.
 	anyNode bool
-	// anyNomination: whether a nomination is removed and set again between two attempts depends on when the
-	// watch delivers the pod, so nominations are not compared.
+	// anyNomination: nominations are not compared. Whether one is removed and set again between two attempts
+	// depends on when the watch delivers the pod. Whether kube-scheduler writes one for a member of a gang
+	// depends on whether the member's binding begins before the last member ends its wait.
 	anyNomination bool
 	// finalClaims: a controller changes claims at the same time as the scheduler, so only the last state of each
 	// claim is compared.

@@ -8,7 +8,7 @@ import (
 // groupingByTopology contains scenarios with pod groups whose members belong into one rack.
 func groupingByTopology() []*scenario {
 	return []*scenario{
-		{name: "a gang goes to the rack with room for it", run: func(s *stage) {
+		{name: "a gang goes to the rack with room for it", anyNomination: true, run: func(s *stage) {
 			s.node("a-1", labelled("rack", "a"))
 			s.node("b-1", labelled("rack", "b"))
 			s.node("b-2", labelled("rack", "b"), allocatable("cpu", "7"))
@@ -40,14 +40,14 @@ func groupingByTopology() []*scenario {
 			s.refused("b", "")
 			s.reportGroup("g", metav1.ConditionFalse)
 		}},
-		{name: "a gang without a constraint", run: func(s *stage) {
+		{name: "a gang without a constraint", anyNomination: true, run: func(s *stage) {
 			s.node("a-1", labelled("rack", "a"))
 			s.gang("g", 2)
 			s.members("g", []string{"a", "b"}, asking("cpu", "2"))
 			s.bound("a", "b")
 			s.reportGroup("g", metav1.ConditionTrue)
 		}},
-		{name: "a member follows the others into their rack", run: func(s *stage) {
+		{name: "a member follows the others into their rack", anyNomination: true, run: func(s *stage) {
 			s.node("a-1", labelled("rack", "a"))
 			s.gang("g", 1, byRack)
 			s.members("g", []string{"a"}, asking("cpu", "1"))
@@ -69,7 +69,7 @@ func groupingByTopology() []*scenario {
 			s.pod("late", inGroup("g"))
 			s.refused("late", "cannot determine domain")
 		}},
-		{name: "the rack with room for more members", run: func(s *stage) {
+		{name: "the rack with room for more members", anyNomination: true, run: func(s *stage) {
 			s.node("a-1", labelled("rack", "a"), allocatable("cpu", "7"))
 			s.node("b-1", labelled("rack", "b"), allocatable("cpu", "10"))
 			s.members("g", []string{"a", "b", "c"}, asking("cpu", "3"))
@@ -77,7 +77,7 @@ func groupingByTopology() []*scenario {
 			s.bound("a", "b", "c")
 			s.report("pods on nodes: %v", s.occupants())
 		}},
-		{name: "the fuller of two racks", run: func(s *stage) {
+		{name: "the fuller of two racks", anyNomination: true, run: func(s *stage) {
 			s.node("a-1", labelled("rack", "a"), allocatable("cpu", "16"))
 			s.node("b-1", labelled("rack", "b"), allocatable("cpu", "16"))
 			s.pod("filler", asking("cpu", "8"), selecting("rack", "b"))
