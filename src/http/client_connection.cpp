@@ -135,8 +135,8 @@ struct ClientConnection::Steps {
     co_return Expected<>{};
   }
 
-  // An address needs no lookup: Asio has one thread for all lookups, which a name of somebody else may occupy
-  // for long.
+  // An address needs no lookup: Asio has one thread for all lookups, which the lookup of
+  // another client's name may occupy for long.
   asio::awaitable<Expected<std::vector<Tcp::endpoint>>> Resolve(const std::string& host, std::uint16_t port) {
     std::vector<Tcp::endpoint> addresses;
     error_code is_name;

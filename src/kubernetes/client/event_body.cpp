@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/json_text.hpp"
+#include "base/utf8_prefix.hpp"
 
 namespace berth::client {
 namespace {
@@ -93,9 +94,7 @@ std::string SeriesPatchBody(const EventRecord& record) {
 std::string CutNote(std::string_view note) {
   constexpr std::string_view kSuffix = " ...";
   if (note.size() <= kNoteBytes) return std::string(note);
-  std::size_t end = kNoteBytes - kSuffix.size();
-  while (end > 0 && (static_cast<unsigned char>(note[end]) & 0xc0) == 0x80) --end;
-  return std::string(note.substr(0, end)).append(kSuffix);
+  return std::string(Utf8Prefix(note, kNoteBytes - kSuffix.size())).append(kSuffix);
 }
 
 }  // namespace berth::client

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/random.hpp"
+#include "base/utf8_prefix.hpp"
 #include "http/client.hpp"
 #include "http/loop.hpp"
 #include "observability/log/log.hpp"
@@ -29,9 +30,7 @@ bool MayBeTriedAgain(const Expected<http::ClientResponse>& answer) {
 // not kept in memory either.
 void Shorten(std::string& message) {
   if (message.size() <= kMostMessageBytes) return;
-  std::size_t end = kMostMessageBytes;
-  while (end > 0 && (static_cast<unsigned char>(message[end]) & 0xc0) == 0x80) --end;  // within a character
-  message = message.substr(0, end);
+  message = std::string(Utf8Prefix(message, kMostMessageBytes));
 }
 
 }  // namespace

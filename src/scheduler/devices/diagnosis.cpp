@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/utf8_prefix.hpp"
 #include "scheduler/devices/allocator.hpp"
 #include "scheduler/devices/capacity.hpp"
 #include "scheduler/devices/properties.hpp"
@@ -60,9 +61,7 @@ class Tally {
 
 std::string Shortened(std::string text) {
   if (text.size() <= kLongestText) return text;
-  std::size_t end = kLongestText;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // within a character
-  return text.substr(0, end) + "...";
+  return std::string(Utf8Prefix(text, kLongestText)) + "...";
 }
 
 std::string TaintText(const api::DeviceTaint& taint) {

@@ -17,24 +17,28 @@ std::string NodeRequirement::Text() const {
   return fmt::format("{} {} ({})", spec.key, spec.op, fmt::join(spec.values, ", "));
 }
 
-bool NodeRequirement::Matches(const api::Node& node) const {
-  if (!term) {
-    const std::string* value = node.metadata.labels.Find(spec.key);
-    return value != nullptr && *value == spec.values.front();
-  }
-  const auto parsed = api::ParseNodeRequirement(spec, "", nullptr);
-  return parsed && parsed->Matches(node.metadata.labels.Find(spec.key));
+namespace {
+
+// A function that tells whether a node matches. Parses the requirement once, since it may be called for all
+// nodes. The requirement must outlive it.
+auto MatcherOf(const NodeRequirement& requirement) {
+  return [&requirement,
+          parsed = api::ParseNodeRequirement(requirement.spec, "", nullptr)](const api::Node& node) {
+    const std::string* value = node.metadata.labels.Find(requirement.spec.key);
+    if (!requirement.term) return value != nullptr && *value == requirement.spec.values.front();
+    return parsed && parsed->Matches(value);
+  };
 }
+
+}  // namespace
+
+bool NodeRequirement::Matches(const api::Node& node) const { return MatcherOf(*this)(node); }
 
 RowSet NodeRequirement::FailingRows(const cluster::NodeTable& nodes, const RowSet& rows) const {
   RowSet failing(nodes.rows());
-  // Parsed once: the rows may be all nodes.
-  const auto parsed = api::ParseNodeRequirement(spec, "", nullptr);
+  const auto matches = MatcherOf(*this);
   rows.ForEach([&](std::size_t row) {
-    const std::string* value = nodes.node(static_cast<cluster::Row>(row)).metadata.labels.Find(spec.key);
-    const bool matches =
-        term ? parsed && parsed->Matches(value) : value != nullptr && *value == spec.values.front();
-    if (!matches) failing.Add(row);
+    if (!matches(nodes.node(static_cast<cluster::Row>(row)))) failing.Add(row);
   });
   return failing;
 }
