@@ -3,6 +3,7 @@
    scheduler of the sandbox, and the signals and the log of a scheduler.
    command_line_test.py <program berth>"""
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -125,6 +126,18 @@ def check_sandbox(folder):
     check(not scheduler_log.parent.exists(), f"{scheduler_log.parent} is left")
 
 
+def check_save(folder):
+    """The objects are saved, too, when the scheduler ends and takes the sandbox with it."""
+    log, saved = folder / "saved.log", folder / "saved.json"
+    sandbox = start(log, "sandbox", "--nodes", "2", "--port", "0", "--scheduler", "--save", saved)
+    scheduler_log = pathlib.Path(wait_for("the scheduler's log", lambda: re.search(r"its log: (\S+)", log.read_text()))[1])
+    for child in pathlib.Path(f"/proc/{sandbox.pid}/task/{sandbox.pid}/children").read_text().split():
+        os.kill(int(child), signal.SIGKILL)
+    check(sandbox.wait(DEADLINE) == 1, f"exit code {sandbox.returncode}: {log.read_text()}")
+    shutil.rmtree(scheduler_log.parent)
+    check(saved.exists() and len(json.loads(saved.read_text())["items"]) > 2, "the objects are not saved")
+
+
 def check_kubeconfig(folder):
     """A kubeconfig is replaced only if a sandbox has written it."""
     path, log = kubeconfig_for(folder / "mine", "https://prod.example", "prod"), folder / "refused.log"
@@ -168,6 +181,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         check_sandbox(folder)
+        check_save(folder)
         check_kubeconfig(folder)
         check_deadline(folder)
         check_outage(folder)

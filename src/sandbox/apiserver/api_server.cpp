@@ -96,11 +96,14 @@ void ApiServer::Handle(http::Request raw, std::shared_ptr<http::Exchange> exchan
 ApiResult<> ApiServer::Serve(ApiRequest& request, const Exchange& exchange) {
   if (request.method == "HEAD") request.method = "GET";  // the HTTP server omits the body
   if (IsReview(request)) {
+    if (options_.policy && !IsSelfReview(request))
+      BERTH_RETURN_IF_ERROR(Authorize(*options_.policy, request));
     BERTH_TRY(std::string answer, AnswerReview(request, options_.policy.get()));
     exchange->Respond(Reply(201, std::move(answer)));
     return {};
   }
   if (IsMetrics(request)) {
+    if (options_.policy) BERTH_RETURN_IF_ERROR(Authorize(*options_.policy, request));
     BERTH_TRY(std::string answer, AnswerMetrics(verbs_, request));
     exchange->Respond(Reply(200, std::move(answer)));
     return {};

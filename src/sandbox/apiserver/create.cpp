@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/seeded_hash.hpp"
 #include "sandbox/apiserver/defaults/defaults.hpp"
 #include "sandbox/apiserver/validate/validate.hpp"
 #include "sandbox/apiserver/verbs.hpp"
@@ -111,6 +112,8 @@ ObjectPtr Verbs::Commit(const ResourceType& type, json::object& document, DryRun
   }
   return store_.Put(type, document);
 }
+
+void Verbs::MixIntoRandom(std::string_view text) { random_ = Random(HashWithSeed(random_.Next(), text)); }
 
 std::string Verbs::RandomSuffix() {
   static constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";  // no vowels, so no words

@@ -8,6 +8,8 @@
 namespace berth::sandbox {
 namespace {
 
+constexpr std::size_t kReported = 100;  // as kube-apiserver
+
 // An open object or array around the current position.
 struct Level {
   bool object = false;
@@ -41,6 +43,7 @@ std::string_view QuotedAt(std::string_view text, std::size_t& at) {
 std::vector<std::string> DuplicateFields(std::string_view text) {
   std::vector<std::string> found;
   std::vector<Level> levels;
+  std::size_t duplicates = 0;
   bool key_next = false;
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
@@ -50,6 +53,7 @@ std::vector<std::string> DuplicateFields(std::string_view text) {
       key_next = false;
       levels.back().key = quoted;
       if (levels.back().keys.emplace(quoted).second) continue;
+      if (++duplicates > kReported) return found;
       std::string path = PathOf(levels);
       if (std::ranges::find(found, path) == found.end()) found.push_back(std::move(path));
       continue;

@@ -7,7 +7,7 @@
 
 namespace berth::sandbox {
 
-// Their paths, such as "spec.containers[0].name", each once. The text must be valid JSON.
+// The paths of the first hundred, such as "spec.containers[0].name", each once. The text must be valid JSON.
 std::vector<std::string> DuplicateFields(std::string_view text);
 
 }  // namespace berth::sandbox

@@ -130,7 +130,7 @@ ApiResult<Written> Verbs::Patch(const Place& place, PatchType type, std::string_
         BERTH_RETURN_IF_ERROR(ApplyStrategicPatch(document, patch->get_object()));
         break;
       case PatchType::kJson: {
-        json::value value(document, document.storage());
+        json::value value(document, json::storage_ptr());  // not in the arena, which keeps what it drops
         BERTH_RETURN_IF_ERROR(ApplyJsonPatch(value, patch->get_array()));
         if (!value.is_object()) return BadRequest("the patched object is not an object");
         document = value.get_object();

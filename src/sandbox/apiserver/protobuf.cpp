@@ -96,9 +96,27 @@ json::value IntOrString(Message in) {
   return is_text ? json::value(text) : json::value(number);
 }
 
+// A runtime.RawExtension: any JSON value as text. Null if there is none.
+json::value Extension(Message in) {
+  std::string_view raw;
+  while (in.next()) {
+    if (in.tag() == 1) {
+      raw = Bytes(in);
+    } else {
+      in.skip();
+    }
+  }
+  if (raw.empty()) return nullptr;
+  auto value = ParseJson(raw);
+  if (!value) throw MalformedProtobuf();
+  return std::move(*value);
+}
+
 json::value Value(Message& at, const SchemaField& known, int depth);
 
-bool IsUnset(const json::value& value) {
+bool IsUnset(const json::value& value, const SchemaField& known) {
+  if (known.type == 'o') return value.is_null();
+  if (known.zero_counts) return false;
   return value.is_null() || (value.is_string() && value.get_string().empty()) ||
          (value.is_int64() && value.get_int64() == 0) || (value.is_bool() && !value.get_bool());
 }
@@ -123,15 +141,15 @@ void ReadMessage(Message in, const SchemaMessage& message, json::object& into, i
   if (depth > kMaxDepth) throw MalformedProtobuf();
   while (in.next()) {
     const SchemaField* known = message.Find(in.tag());
-    if (known == nullptr || known->type == 'o') {
-      in.skip();
+    if (known == nullptr || (known->type == 'o' && known->many != SchemaField::Many::kOne)) {
+      in.skip();  // managedFields among them: the server computes its own
     } else if (known->inlined) {
       ReadMessage(Submessage(in), *known->message, into, depth + 1);
     } else if (known->many == SchemaField::Many::kMap) {
       ReadEntry(Submessage(in), *known, into, depth);
     } else if (auto value = Value(in, *known, depth); known->many == SchemaField::Many::kList) {
       ArrayAt(into, known->name).push_back(std::move(value));
-    } else if (known->zero_counts || !IsUnset(value)) {
+    } else if (!IsUnset(value, *known)) {
       into[known->name] = std::move(value);
     }
   }
@@ -158,6 +176,8 @@ json::value Value(Message& at, const SchemaField& known, int depth) {
       return Quantity(Submessage(at));
     case 'I':
       return IntOrString(Submessage(at));
+    case 'o':
+      return Extension(Submessage(at));
     case 'm':
       break;
     default:

@@ -63,6 +63,19 @@ TEST(Protobuf, DecodesListsMapsTimesAndInlinedMembers) {
             R"([{"name":"data","persistentVolumeClaim":{"claimName":"claim"}}])");
 }
 
+TEST(Protobuf, DecodesValuesOfAnyType) {
+  const auto revision = [](std::string_view data) {
+    return Envelope("apps/v1", "ControllerRevision",
+                    Field(1, Field(1, "r")) + Field(2, Field(1, data)) + Number(3, 1));
+  };
+  const auto decoded = DecodeProtobuf(revision(R"({"spec":{"x":[1,"y"]}})"));
+  ASSERT_TRUE(decoded.has_value()) << decoded.error().message;
+  EXPECT_EQ(At(decoded->root(), "data"), R"({"spec":{"x":[1,"y"]}})");
+  EXPECT_EQ(At(DecodeProtobuf(revision("false"))->root(), "data"), "false");
+  EXPECT_FALSE(DecodeProtobuf(revision(""))->root().contains("data"));
+  EXPECT_EQ(DecodeProtobuf(revision("{")).error().code, 400);
+}
+
 TEST(Protobuf, UnknownKindsAreUnsupported) {
   EXPECT_EQ(DecodeProtobuf(Envelope("example.com/v1", "Unicorn", "")).error().code, 415);
 }

@@ -105,6 +105,10 @@ bool IsReview(const ApiRequest& request) {
   return request.path[2] == "v1";
 }
 
+bool IsSelfReview(const ApiRequest& request) {
+  return IsReview(request) && request.path.back().starts_with("self");
+}
+
 ApiResult<std::string> AnswerReview(const ApiRequest& request, const Policy* policy) {
   std::string_view kind;
   for (const auto& entry : kKinds) {

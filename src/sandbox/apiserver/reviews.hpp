@@ -7,6 +7,8 @@
 namespace berth::sandbox {
 
 bool IsReview(const ApiRequest& request);
+// True for a review about the user who asks: everybody may know that.
+bool IsSelfReview(const ApiRequest& request);
 
 // The review with its status, as JSON. With a null `policy` everything is allowed and there are no tokens.
 ApiResult<std::string> AnswerReview(const ApiRequest& request, const Policy* policy);

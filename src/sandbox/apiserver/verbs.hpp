@@ -89,6 +89,10 @@ class Verbs {
   // pods/eviction; respects the disruption budgets.
   ApiResult<> Evict(const Place& place, const DeleteOptions& options);
 
+  // Makes the names and uids generated from now on depend on that text, too. For a store that contains uids
+  // of an earlier process with the same seed.
+  void MixIntoRandom(std::string_view text);
+
   Store& store() { return store_; }
   const Clock& clock() const { return clock_; }
 

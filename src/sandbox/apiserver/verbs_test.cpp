@@ -1,6 +1,7 @@
 // Object operations from a client's view: creation, updates, deletion, binding.
 #include <gmock/gmock.h>
 
+#include "sandbox/apiserver/duplicates.hpp"
 #include "sandbox/cluster/test_cluster.hpp"
 
 namespace berth::sandbox {
@@ -100,6 +101,31 @@ TEST(Create, AnElasticQuotaHasAStatusOfItsOwn) {
   EXPECT_FALSE(created.Json().as_object().contains("status"));
 }
 
+TEST(Create, AnObjectThatIsNestedTooDeeplyIsInvalid) {
+  TestCluster cluster;
+  json::value data = 1;
+  for (std::size_t i = 0; i < kMaxNesting; ++i) data = json::array{std::move(data)};
+  Document document;
+  document.root()["metadata"] = json::object{{"name", "r"}};
+  document.root()["data"] = data;
+  const auto created = cluster.verbs.Create(*FindResource("apps", "v1", "controllerrevisions"), "default",
+                                            std::move(document));
+  ASSERT_FALSE(created.has_value());
+  EXPECT_EQ(created.error().code, 422);
+  EXPECT_EQ(created.error().message,
+            "ControllerRevision.apps \"r\" is invalid: data: Forbidden: nested deeper than 256 levels");
+}
+
+TEST(Create, ANullElementOfAListBecomesTheZeroValueOfItsType) {
+  TestCluster cluster;
+  const auto node = cluster
+                        .Create("/api/v1/nodes", R"({"metadata":{"name":"n1"},"spec":{"podCIDRs":[null]},
+      "status":{"addresses":[null]}})")
+                        .Json();
+  EXPECT_EQ(At(node, "spec.podCIDRs"), R"([""])");
+  EXPECT_TRUE(node.at("status").at("addresses").as_array().at(0).is_object());
+}
+
 struct RefusalCase {
   std::string name;
   std::string method, target, body;
@@ -142,6 +168,26 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"1x"}}}]}})",
             400,
             "Pod in version \"v1\" cannot be handled as a Pod: quantities must match the regular expression"},
+        RefusalCase{"AnIntegerOfMoreThan32Bits", "POST", kPods,
+                    R"({"metadata":{"name":"a"},"spec":{"priority":2147483648}})", 400,
+                    "Pod in version \"v1\" cannot be handled as a Pod: json: cannot unmarshal number "
+                    "2147483648 into Go struct field PodSpec.spec.priority of type int32"},
+        RefusalCase{
+            "AnIntegerOfMoreThan63Bits", "POST", kPods,
+            R"({"metadata":{"name":"a"},"spec":{"activeDeadlineSeconds":9223372036854775808}})", 400,
+            "Pod in version \"v1\" cannot be handled as a Pod: json: cannot unmarshal number "
+            "9223372036854775808 into Go struct field PodSpec.spec.activeDeadlineSeconds of type int64"},
+        RefusalCase{"TheThirtiethOfFebruary", "POST", kPods,
+                    R"({"metadata":{"name":"a","creationTimestamp":"2026-02-30T08:00:00Z"}})", 400,
+                    "Pod in version \"v1\" cannot be handled as a Pod: parsing time "
+                    "\"2026-02-30T08:00:00Z\": day out of range"},
+        RefusalCase{"AnImpossibleOffset", "POST", kPods,
+                    R"({"metadata":{"name":"a","creationTimestamp":"2026-02-20T08:00:00+99:00"}})", 400,
+                    "Pod in version \"v1\" cannot be handled as a Pod: parsing time "
+                    "\"2026-02-20T08:00:00+99:00\": time zone offset hour out of range"},
+        RefusalCase{"AnOffsetOfLetters", "POST", kPods,
+                    R"({"metadata":{"name":"a","creationTimestamp":"2026-02-20T08:00:00+aa:bb"}})", 400,
+                    "Pod in version \"v1\" cannot be handled as a Pod: parsing time"},
         RefusalCase{"MetadataOfTheWrongType", "POST", kPods, R"({"metadata":7})", 400,
                     "Pod in version \"v1\" cannot be handled as a Pod"},
         RefusalCase{"AnotherKind", "POST", kPods, R"({"kind":"Node","metadata":{"name":"a"}})", 400,
@@ -202,6 +248,15 @@ INSTANTIATE_TEST_SUITE_P(
                     "Lease.coordination.k8s.io \"x\" is invalid: spec.leaseDurationSeconds: Invalid value: "
                     "0: must be greater than 0"}),
     [](const auto& row) { return row.param.name; });
+
+TEST(DuplicateFields, AreReportedUpToAHundred) {
+  EXPECT_THAT(DuplicateFields(R"({"a":[{"b":1,"b":2,"b":3}],"c":{},"c":1})"),
+              testing::ElementsAre("a[0].b", "c"));
+  std::string text = "{";
+  for (int i = 0; i < 200; ++i) text += fmt::format(R"("k{0}":1,"k{0}":2,)", i);
+  text.back() = '}';
+  EXPECT_EQ(DuplicateFields(text).size(), 100u);
+}
 
 TEST(Create, OtherMediaTypesAreRejected) {
   TestCluster cluster;

@@ -128,9 +128,13 @@ void WatchHub::Open(WatchOptions options, http::Exchange& exchange) {
   head.content_type = "application/json";
   head.headers = {{"Cache-Control", "no-cache, private"}};
   watcher->stream = exchange.StartStream(std::move(head), limit);
-  if (from != 0 && !from_state && !store_.HasVersion(type, from)) {
+  // A future version comes from an earlier process on the same address: nothing would be sent until this one
+  // has as many changes. Expired makes the client list again.
+  const bool future = from > store_.version();
+  if (from != 0 && !from_state && (future || !store_.HasVersion(type, from))) {
+    const std::string_view problem = future ? "too large" : "too old";
     SendError(*watcher,
-              Expired(fmt::format("too old resource version: {} ({})", from, store_.version())).error());
+              Expired(fmt::format("{} resource version: {} ({})", problem, from, store_.version())).error());
     watcher->stream->Close();
     return;
   }
@@ -139,7 +143,7 @@ void WatchHub::Open(WatchOptions options, http::Exchange& exchange) {
     if (const auto gone = weak.lock()) Close(*gone);
   });
   ScheduleEnd(watcher);
-  if (from_state && from > store_.version()) {
+  if (from_state && future) {
     watcher->position = UINT64_MAX;  // no changes are sent before the initial state
     return AwaitVersion(watcher);
   }

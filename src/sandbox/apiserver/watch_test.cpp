@@ -121,6 +121,16 @@ TEST(Watch, AStreamingListOfAFutureVersionFailsAfterThreeSeconds) {
   EXPECT_TRUE(watch->closed);
 }
 
+TEST(Watch, AWatchFromAFutureVersionIsExpired) {
+  TestCluster cluster;
+  const auto watch = cluster.Open("GET", "/api/v1/pods?watch=1&resourceVersion=999");
+  const auto events = watch->TakeEvents();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(At(events[0], "object.code"), "410");
+  EXPECT_EQ(At(events[0], "object.message"), "too large resource version: 999 (3)");
+  EXPECT_TRUE(watch->closed);
+}
+
 TEST(Watch, BookmarksAreSentEveryMinuteAndBeforeTheEnd) {
   TestCluster cluster;
   const auto watch = cluster.Open(

@@ -152,6 +152,16 @@ int RunSandbox(const RunOptions& run) {
   int code = 0;
   std::optional<SchedulerChild> scheduler;
   boost::asio::steady_timer timer(io);
+  boost::asio::signal_set signals(io, SIGINT, SIGTERM);
+  const auto finish = [&] {
+    timer.cancel();
+    signals.cancel();
+    scheduler.reset();
+    if (!run.save.empty()) {
+      if (const auto saved = Save(**sandbox, run.save); !saved) code = PrintError(saved.error().message);
+    }
+    (*sandbox)->Stop([&] { io.stop(); });
+  };
   if (run.scheduler) {
     auto started = SchedulerChild::Start((*sandbox)->Kubeconfig());
     if (!started) return PrintError(started.error().message);
@@ -160,18 +170,11 @@ int RunSandbox(const RunOptions& run) {
     std::fflush(stdout);
     Observe(*scheduler, timer, [&] {
       code = 1;
-      (*sandbox)->Stop([&] { io.stop(); });
+      finish();
     });
   }
-  boost::asio::signal_set signals(io, SIGINT, SIGTERM);
   signals.async_wait([&](const boost::system::error_code& error, int) {
-    if (error) return;
-    timer.cancel();
-    scheduler.reset();
-    if (!run.save.empty()) {
-      if (const auto saved = Save(**sandbox, run.save); !saved) code = PrintError(saved.error().message);
-    }
-    (*sandbox)->Stop([&] { io.stop(); });
+    if (!error) finish();
   });
   io.run();
   return code;

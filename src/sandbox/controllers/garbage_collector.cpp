@@ -160,6 +160,8 @@ GarbageCollector::OwnerState GarbageCollector::StateOf(const json::object& refer
                          : group_version.substr(0, group_version.find('/'));
   for (const auto& type : Resources()) {
     if (type.kind != kind || type.group != group) continue;
+    // A cluster-scoped object cannot name the namespace of its owner: nobody knows whether it exists.
+    if (type.namespaced && dependent.ns.empty()) return OwnerState::kPresent;
     const ObjectPtr owner = context_.store().Get(
         type, ObjectKey(type.namespaced ? dependent.ns : "", FindString(reference, "name")));
     if (!owner || owner->uid != FindString(reference, "uid")) return OwnerState::kAbsent;

@@ -125,19 +125,42 @@ TEST_F(JobTest, ACronJobCreatesAJobEachMinuteAndKeepsThree) {
   EXPECT_NE(At(cron, "status.lastSuccessfulTime"), "");
 }
 
+TEST_F(JobTest, ACronJobStartsOneJobForAllTheTimesItMissed) {
+  cluster.Make(
+      kBatch, "cronjobs",
+      R"({"metadata":{"name":"c"},"spec":{"schedule":"* * * * *","suspend":true,"jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["true"]}]}}}}}})");
+  cluster.Pass(250min);
+  cluster.Patch("/apis/batch/v1/namespaces/default/cronjobs/c", R"({"spec":{"suspend":false}})");
+  cluster.Pass(1s);
+  EXPECT_EQ(cluster.store.All(Kinds().jobs).size(), 1U);
+  EXPECT_EQ(At(cluster.Read(kBatch, "cronjobs", "c"), "status.lastScheduleTime"),
+            FormatTime(std::chrono::floor<std::chrono::minutes>(cluster.clock.WallNow())));
+}
+
 TEST(JobIndexes, AreWrittenAsRanges) {
   for (const std::string_view text : {"", "4", "0-2", "0,2,4-9", "1,2"})
     EXPECT_EQ(FormatIndexes(ParseIndexes(text)), text);
+}
+
+TEST(JobIndexes, OfClientsAreReadInOrderUpToAMillion) {
+  EXPECT_EQ(ParseIndexes("3,1-5,3,7"), (std::set<std::int64_t>{3, 7}));
+  EXPECT_EQ(ParseIndexes("0-599999,600000-9223372036854775807,5").size(), 1'000'000U);
+  EXPECT_TRUE(ParseIndexes("9223372036854775807,-5--1").empty());
 }
 
 TEST(CronSchedule, FindsTheNextTime) {
   const WallTime start = *TimeOf("2026-02-27T23:58:30Z");  // a Friday
   const struct {
     std::string_view schedule, next;
-  } rows[] = {{"* * * * *", "2026-02-27T23:59:00Z"},    {"*/5 * * * *", "2026-02-28T00:00:00Z"},
-              {"30 4 1 * *", "2026-03-01T04:30:00Z"},   {"0 9 * * mon-fri", "2026-03-02T09:00:00Z"},
-              {"@yearly", "2027-01-01T00:00:00Z"},      {"0 0 29 2 *", "2028-02-29T00:00:00Z"},
-              {"0 0 13 * fri", "2026-03-06T00:00:00Z"}, {"15,45 22-23 * feb 7", "2027-02-07T22:15:00Z"}};
+  } rows[] = {{"* * * * *", "2026-02-27T23:59:00Z"},
+              {"*/5 * * * *", "2026-02-28T00:00:00Z"},
+              {"30 4 1 * *", "2026-03-01T04:30:00Z"},
+              {"0 9 * * mon-fri", "2026-03-02T09:00:00Z"},
+              {"@yearly", "2027-01-01T00:00:00Z"},
+              {"0 0 29 2 *", "2028-02-29T00:00:00Z"},
+              {"0 0 13 * fri", "2026-03-06T00:00:00Z"},
+              {"15,45 22-23 * feb 7", "2027-02-07T22:15:00Z"},
+              {"30/2147483647 * * * *", "2026-02-28T00:30:00Z"}};
   for (const auto& row : rows) {
     const auto schedule = CronSchedule::Parse(row.schedule);
     ASSERT_TRUE(schedule.has_value()) << row.schedule;
@@ -145,6 +168,10 @@ TEST(CronSchedule, FindsTheNextTime) {
     ASSERT_TRUE(next.has_value()) << row.schedule;
     EXPECT_EQ(FormatTime(*next), row.next) << row.schedule;
   }
+  const WallTime year_before = start - std::chrono::days(365);
+  EXPECT_EQ(CronSchedule::Parse("30 4 1 * *")->Last(year_before, start), TimeOf("2026-02-01T04:30:00Z"));
+  EXPECT_EQ(CronSchedule::Parse("58 23 27 2 *")->Last(year_before, start), TimeOf("2026-02-27T23:58:00Z"));
+  EXPECT_EQ(CronSchedule::Parse("0 0 29 2 *")->Last(year_before, start), std::nullopt);
   for (const std::string_view bad :
        {"", "* * * *", "60 * * * *", "* * 0 * *", "a * * * *", "5-1 * * * *", "*/0 * * * *"})
     EXPECT_FALSE(CronSchedule::Parse(bad).has_value()) << bad;

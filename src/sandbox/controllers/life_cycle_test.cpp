@@ -73,6 +73,14 @@ TEST_F(LifeCycle, AnObjectWithAMissingOwnerIsDeleted) {
   EXPECT_EQ(cluster.PodCount(), 0U);
 }
 
+TEST_F(LifeCycle, AClusterScopedObjectWithANamespacedOwnerStays) {
+  cluster.Create("/api/v1/nodes",
+                 R"({"metadata":{"name":"owned","ownerReferences":[
+                     {"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"1"}]}})");
+  cluster.Pass(1s);
+  EXPECT_NE(cluster.store.Get(Known().nodes, "owned"), nullptr);
+}
+
 TEST_F(LifeCycle, DeletingANamespaceDeletesItsContents) {
   cluster.Create("/api/v1/namespaces", R"({"metadata":{"name":"shop"}})");
   cluster.Pass(1s);
@@ -84,6 +92,26 @@ TEST_F(LifeCycle, DeletingANamespaceDeletesItsContents) {
   cluster.Pass(10s);
   EXPECT_EQ(cluster.PodCount(), 0U);
   EXPECT_EQ(cluster.store.Get(Known().namespaces, "shop"), nullptr);
+}
+
+// --- the work queue ---
+
+TEST(WorkQueue, AnExceptionIsAFailureThatIsRetried) {
+  ManualClock clock;
+  TimerQueue timers(clock);
+  int runs = 0;
+  WorkQueue queue(timers, clock, [&](const std::string&) -> WorkQueue::Outcome {
+    if (++runs == 1) throw std::runtime_error("broken");
+    return {};
+  });
+  queue.Add("a");
+  timers.RunDue();
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(queue.size(), 1U);
+  clock.Advance(1s);
+  timers.RunDue();
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(queue.size(), 0U);
 }
 
 // --- budgets and services ---
@@ -326,6 +354,20 @@ TEST_F(LifeCycle, ADumpLoadsToTheSameCluster) {
     EXPECT_EQ(uids(copy.store), uids(cluster.store));
     copy.Pass(60s);  // the restored cluster does not change
     EXPECT_EQ(uids(copy.store), uids(cluster.store));
+  }
+}
+
+TEST_F(LifeCycle, NewObjectsDoNotGetTheUidsOfLoadedOnes) {
+  std::set<std::string> uids;
+  for (const auto& type : Resources()) {
+    for (const auto& [_, object] : cluster.store.All(type)) uids.insert(object->uid);
+  }
+  LiveCluster copy;  // with the same seed
+  ASSERT_TRUE(LoadObjects(copy.verbs, DumpObjects(cluster.store, DumpFormat::kJson)).has_value());
+  for (int i = 0; i < 20; ++i) {
+    const auto made =
+        copy.Make("/api/v1", "configmaps", fmt::format(R"({{"metadata":{{"name":"m{}"}}}})", i));
+    EXPECT_FALSE(uids.contains(At(made.Json(), "metadata.uid")));
   }
 }
 

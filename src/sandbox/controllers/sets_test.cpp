@@ -116,6 +116,23 @@ TEST_F(SetsTest, AStatefulSetUpdatesDownToItsPartition) {
             At(Of("statefulsets", "db"), "status.updateRevision"));
 }
 
+TEST_F(SetsTest, AStatefulSetReportsARevisionWithoutATemplate) {
+  cluster.Make(
+      kAppsPath, "statefulsets",
+      Set("db",
+          R"("replicas":2,"updateStrategy":{"type":"RollingUpdate","rollingUpdate":{"partition":2}},)"));
+  cluster.Pass(10s);
+  SetImage("statefulsets", "db", "i:2");
+  cluster.Pass(1s);
+  cluster.Patch(fmt::format("{}/namespaces/default/controllerrevisions/{}", kAppsPath,
+                            At(Of("statefulsets", "db"), "status.currentRevision")),
+                R"({"data":"x"})", "merge");
+  cluster.Do("DELETE", "/api/v1/namespaces/default/pods/db-0");
+  cluster.Pass(5s);
+  ASSERT_FALSE(cluster.Events("FailedCreate").empty());
+  EXPECT_THAT(cluster.Events("FailedCreate").front(), HasSubstr("create Pod db-0 in StatefulSet db failed"));
+}
+
 TEST_F(SetsTest, AStatefulSetCreatesClaimsAndKeepsThem) {
   cluster.Make(
       kAppsPath, "statefulsets",

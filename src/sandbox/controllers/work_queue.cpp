@@ -1,6 +1,10 @@
 #include "sandbox/controllers/work_queue.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 
 namespace berth::sandbox {
 namespace {
@@ -9,6 +13,16 @@ constexpr std::size_t kCheap = 64;  // number of objects that needs no delay
 constexpr std::chrono::microseconds kRestPerObject{10};
 constexpr std::chrono::milliseconds kFirstRetry{5};
 constexpr std::chrono::seconds kLastRetry{1000};
+
+// One object that a controller cannot handle must not end the process.
+WorkQueue::Outcome Guarded(const WorkQueue::Reconcile& reconcile, const std::string& key) {
+  try {
+    return reconcile(key);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "berth sandbox: the controller of \"{}\" failed: {}\n", key, error.what());
+    return {.failed = true};
+  }
+}
 
 }  // namespace
 
@@ -28,7 +42,7 @@ void WorkQueue::AddAfter(const std::string& key, Duration delay) {
 void WorkQueue::Run(const std::string& key) {
   waiting_.erase(key);
   rest_until_.erase(key);
-  const Outcome outcome = reconcile_(key);
+  const Outcome outcome = Guarded(reconcile_, key);
   if (outcome.objects_read > kCheap) {
     rest_until_[key] = clock_.Now() + kRestPerObject * static_cast<std::int64_t>(outcome.objects_read);
     // Keys added in the meantime wait, too.

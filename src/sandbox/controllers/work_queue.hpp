@@ -11,7 +11,8 @@ namespace berth::sandbox {
 
 // Like client-go's rate-limited work queue: a key is in it at most once. Each reconcile returns the number of
 // objects it read, and the next reconcile of that key is delayed in proportion. This limits a controller of
-// 10,000 pods to a small share of the time, even under frequent changes. One thread.
+// 10,000 pods to a small share of the time, even under frequent changes. An exception of a reconcile is
+// printed and counts as a failure. One thread.
 class WorkQueue {
  public:
   struct Outcome {

@@ -33,14 +33,15 @@ void Kubelet::OnChange(const ResourceType& type, const Change& change) {
 void Kubelet::OnPod(const Change& change) {
   const ObjectPtr& pod = change.after;
   if (!pod || pod->fields[pod_field::kNodeName].empty()) {
-    if (!pod && !overdue_.empty()) overdue_.erase(change.removed->uid);
+    if (!pod) {
+      overdue_.erase(change.removed->uid);
+      stranded_.erase(change.removed->uid);
+    }
     return;
   }
   const bool was_bound = change.before && !change.before->fields[pod_field::kNodeName].empty();
   const bool was_deleting = change.before && change.before->deleting;
-  if (!was_bound && pod->fields[pod_field::kPhase] == "Pending") {
-    timers_.After(options_.pod_start, [this, key = pod->key, uid = pod->uid] { Start(key, uid); });
-  }
+  if (!was_bound && pod->fields[pod_field::kPhase] == "Pending") StartLater(*pod);
   // A pod that is created as Running comes from a loaded file: it continues.
   if (!change.before && pod->fields[pod_field::kPhase] == "Running") {
     const Document document = pod->Parse();
@@ -52,6 +53,10 @@ void Kubelet::OnPod(const Change& change) {
   }
 }
 
+void Kubelet::StartLater(const Object& pod) {
+  timers_.After(options_.pod_start, [this, key = pod.key, uid = pod.uid] { Start(key, uid); });
+}
+
 void Kubelet::Start(const std::string& key, const std::string& uid) {
   const ObjectPtr pod = verbs_.store().Get(Known().pods, key);
   if (!pod || pod->uid != uid || pod->deleting) return;
@@ -59,7 +64,10 @@ void Kubelet::Start(const std::string& key, const std::string& uid) {
   if (phase != "Pending" && phase != "Running") return;
   const std::string& node_name = pod->fields[pod_field::kNodeName];
   const NodeFailure& failure = FailureAt(node_name);
-  if (failure.silent || failure.not_ready || !verbs_.store().Get(Known().nodes, node_name)) return;
+  if (failure.silent || failure.not_ready || !verbs_.store().Get(Known().nodes, node_name)) {
+    stranded_.insert(uid);  // until the node is there
+    return;
+  }
   if (phase == "Pending") {
     if (const auto why = PrepareClaims(verbs_.store(), *pod)) return AwaitClaims(*pod, *why);
   }

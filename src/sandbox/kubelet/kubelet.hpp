@@ -37,6 +37,7 @@ class Kubelet final : public StoreObserver {
 
  private:
   void OnPod(const Change& change);
+  void StartLater(const Object& pod);
   void Start(const std::string& key, const std::string& uid);
   void AwaitClaims(const Object& pod, const std::string& why);
   void Complete(const std::string& key, const std::string& uid);
@@ -49,6 +50,7 @@ class Kubelet final : public StoreObserver {
   void OnNode(const Change& change);
   void Post(const std::string& node, const std::string& uid);
   void Resume(const std::string& node);
+  void StartStranded(const std::string& node);
   const NodeFailure& FailureAt(const std::string& node) const;
   void SendHeartbeats(bool first);
   void RenewLease(const Object& node);
@@ -59,10 +61,11 @@ class Kubelet final : public StoreObserver {
   EventRecorder* events_;
   std::unordered_map<std::string, unsigned> last_ip_;      // by node
   std::unordered_map<std::string, NodeFailure> failures_;  // by node; healthy ones have no entry
-  std::unordered_set<std::string> overdue_;  // uids of pods that ended while their node was silent
-  std::string next_heartbeat_;               // the node whose heartbeat is next
-  std::uint64_t rounds_ = 0;                 // completed rounds over all nodes
-  std::uint64_t owed_ = 0;                   // fractions of a node, in beats
+  std::unordered_set<std::string> overdue_;   // uids of pods that ended while their node was silent
+  std::unordered_set<std::string> stranded_;  // uids of pods that could not start: their node was not there
+  std::string next_heartbeat_;                // the node whose heartbeat is next
+  std::uint64_t rounds_ = 0;                  // completed rounds over all nodes
+  std::uint64_t owed_ = 0;                    // fractions of a node, in beats
   double event_tokens_ = 0;
   MonoTime event_tokens_at_{};
 };

@@ -48,6 +48,7 @@ void Kubelet::OnNode(const Change& change) {
     return FindArray(document.root(), "status.conditions") != nullptr;
   };
   const bool fresh = !change.before;
+  if (fresh && !failure.silent && !failure.not_ready) StartStranded(name);
   if (before == failure && (!fresh || has_conditions())) return;
   if (failure.silent) return;  // a silent kubelet posts nothing
   const bool mended = (before.silent || before.not_ready) && !failure.not_ready;
@@ -78,8 +79,8 @@ void Kubelet::Resume(const std::string& name) {
     const auto& phase = pod->fields[pod_field::kPhase];
     if (pod->deleting) {
       timers_.After(options_.pod_stop, [this, key = pod->key, uid = pod->uid] { Finish(key, uid); });
-    } else if (phase == "Pending") {
-      timers_.After(options_.pod_start, [this, key = pod->key, uid = pod->uid] { Start(key, uid); });
+    } else if (stranded_.erase(pod->uid) > 0) {
+      StartLater(*pod);
     } else if (phase == "Running" && overdue_.erase(pod->uid) > 0) {
       Complete(pod->key, pod->uid);
     } else if (phase == "Running") {
@@ -87,6 +88,14 @@ void Kubelet::Resume(const std::string& name) {
         SetReady(document, FormatTime(verbs_.clock().WallNow()));
       });
     }
+  }
+}
+
+// Pods can be bound to a node that does not exist yet.
+void Kubelet::StartStranded(const std::string& name) {
+  if (stranded_.empty()) return;  // most nodes are created before their pods
+  for (const auto& [_, pod] : verbs_.store().All(Known().pods)) {
+    if (pod->fields[pod_field::kNodeName] == name && stranded_.erase(pod->uid) > 0) StartLater(*pod);
   }
 }
 

@@ -50,6 +50,38 @@ TEST(Kubelet, APodOnANodeThatDoesNotExistStaysPending) {
   EXPECT_EQ(cluster.Phase("a"), "Pending");
 }
 
+TEST(Kubelet, APodStartsWhenItsNodeIsCreated) {
+  KubeletCluster cluster;
+  cluster.CreatePod("a");
+  cluster.Bind("a", "n1");
+  cluster.Pass(10s);
+  cluster.CreateNode("n1");
+  cluster.Pass(1s);
+  EXPECT_EQ(cluster.Phase("a"), "Running");
+}
+
+TEST(Kubelet, ACrashedPodIsRestartedOnceItsNodeHasRecovered) {
+  KubeletCluster cluster;
+  cluster.CreateNode("n1");
+  cluster.CreatePod("a", "",
+                    R"("annotations":{"sandbox.berth.dev/run-for":"5s","sandbox.berth.dev/exit-code":"1"})");
+  cluster.Bind("a", "n1");
+  cluster.Pass(7s);
+  const auto restarts = [&] {
+    return At(cluster.Pod("a").at("status").at("containerStatuses").as_array().at(0), "restartCount");
+  };
+  const auto fail = [&](std::string_view failure) {
+    cluster.Patch("/api/v1/nodes/n1",
+                  fmt::format(R"({{"metadata":{{"annotations":{{"{}":{}}}}}}})", kFailure, failure), "merge");
+  };
+  EXPECT_EQ(restarts(), "1");
+  fail(R"("silent")");
+  cluster.Pass(60s);  // its back-off of ten seconds ends
+  fail("null");
+  cluster.Pass(7s);
+  EXPECT_EQ(restarts(), "2");
+}
+
 TEST(Kubelet, APodSucceedsAfterItsRunTime) {
   KubeletCluster cluster;
   cluster.CreateNode("n1");

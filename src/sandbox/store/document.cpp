@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace berth::sandbox {
 namespace {
 
-json::parse_options Options() {
+json::parse_options Options(std::size_t max_nesting) {
   json::parse_options options;
-  options.max_depth = 256;  // JSONSchemaProps nest deeper than Boost's 32
+  options.max_depth = max_nesting;
   return options;
 }
 
@@ -19,10 +21,11 @@ Document::Document() : arena_(std::make_unique<json::monotonic_resource>()) {
   root_ = new (place) json::object(json::storage_ptr(arena_.get()));
 }
 
-Expected<Document> Document::Parse(std::string_view text) {
+Expected<Document> Document::Parse(std::string_view text, std::size_t max_nesting) {
   Document document;
   boost::system::error_code error;
-  json::value value = json::parse(text, error, json::storage_ptr(document.arena_.get()), Options());
+  json::value value =
+      json::parse(text, error, json::storage_ptr(document.arena_.get()), Options(max_nesting));
   if (error) return Invalid(error.message());
   if (!value.is_object()) return Invalid("cannot unmarshal a value that is not an object");
   *document.root_ = std::move(value.as_object());
@@ -31,9 +34,22 @@ Expected<Document> Document::Parse(std::string_view text) {
 
 Expected<json::value> ParseJson(std::string_view text) {
   boost::system::error_code error;
-  json::value value = json::parse(text, error, {}, Options());
+  json::value value = json::parse(text, error, {}, Options(kMaxNesting));
   if (error) return Invalid(error.message());
   return value;
+}
+
+bool IsNestedDeeper(const json::value& value, std::size_t levels) {
+  const json::object* object = value.if_object();
+  const json::array* array = value.if_array();
+  if (object == nullptr && array == nullptr) return false;
+  if (levels == 0) return true;
+  if (object != nullptr) {
+    return std::ranges::any_of(
+        *object, [&](const auto& member) { return IsNestedDeeper(member.value(), levels - 1); });
+  }
+  return std::ranges::any_of(*array,
+                             [&](const auto& element) { return IsNestedDeeper(element, levels - 1); });
 }
 
 const json::value* Find(const json::object& object, std::string_view key) { return object.if_contains(key); }

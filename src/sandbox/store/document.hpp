@@ -12,6 +12,11 @@ namespace berth::sandbox {
 
 namespace json = boost::json;
 
+// The nesting of lists and objects that clients may send (JSONSchemaProps nest deeper than Boost's 32), and
+// the nesting of stored texts: the owned fields of metadata.managedFields are deeper than the object.
+inline constexpr std::size_t kMaxNesting = 256;
+inline constexpr std::size_t kMaxStoredNesting = 2 * kMaxNesting;
+
 // Owns an arena; the whole tree is freed at once. Therefore parsing an object for each write is cheaper than
 // keeping trees (a pod's tree takes five times the memory of its text). Assignment copies values from
 // elsewhere into the arena.
@@ -19,7 +24,7 @@ class Document {
  public:
   Document();
   // The text must be one JSON object. Errors state problem and position in Go's style.
-  static Expected<Document> Parse(std::string_view text);
+  static Expected<Document> Parse(std::string_view text, std::size_t max_nesting = kMaxNesting);
 
   json::object& root() { return *root_; }
   const json::object& root() const { return *root_; }
@@ -31,6 +36,9 @@ class Document {
 
 // Any JSON value, for bodies that need not be objects (JSON patches).
 Expected<json::value> ParseJson(std::string_view text);
+
+// True if more than that many lists and objects contain each other. Looks no deeper than that.
+bool IsNestedDeeper(const json::value& value, std::size_t levels);
 
 // --- reading by path; absent, null and wrong types all count as absent ---
 

@@ -50,7 +50,7 @@ const std::string* Object::Label(std::string_view label_key) const {
   return nullptr;
 }
 
-Document Object::Parse() const { return *Document::Parse(text); }
+Document Object::Parse() const { return *Document::Parse(text, kMaxStoredNesting); }
 
 std::string ObjectKey(std::string_view ns, std::string_view name) {
   std::string key;

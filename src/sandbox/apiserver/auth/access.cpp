@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "sandbox/apiserver/metrics/metrics.hpp"
+#include "sandbox/apiserver/reviews.hpp"
+
 namespace berth::sandbox {
 namespace {
 
@@ -39,16 +42,31 @@ bool IsProbe(std::string_view target) {
   return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version";
 }
 
-std::string_view VerbOf(const ApiRequest& request) {
+std::string_view VerbOf(const ApiRequest& request, std::string_view name) {
   if (request.method == "POST") return "create";
   if (request.method == "PUT") return "update";
   if (request.method == "PATCH") return "patch";
-  if (request.method == "DELETE") return request.name.empty() ? "deletecollection" : "delete";
-  if (!request.name.empty()) return "get";
+  if (request.method == "DELETE") return name.empty() ? "deletecollection" : "delete";
+  if (!name.empty()) return "get";
   return request.query.Flag("watch") ? "watch" : "list";
 }
 
-std::unexpected<ApiError> Denied(const User& user, const Attributes& wanted, const ApiRequest& request) {
+// Of a resource that is answered and not stored:
+// /apis/<group>/<version>[/namespaces/<ns>]/<resource>[/<name>].
+Attributes AttributesOfPath(const ApiRequest& request) {
+  const auto& path = request.path;
+  const bool namespaced = path[3] == "namespaces" && path.size() > 5;
+  const std::size_t at = namespaced ? 5 : 3;
+  Attributes wanted;
+  wanted.group = path[1];
+  wanted.resource = path[at];
+  if (namespaced) wanted.ns = path[4];
+  if (path.size() > at + 1) wanted.name = path[at + 1];
+  wanted.verb = VerbOf(request, wanted.name);
+  return wanted;
+}
+
+std::unexpected<ApiError> Denied(const User& user, const Attributes& wanted) {
   ApiError error;
   error.code = 403;
   error.reason = "Forbidden";
@@ -58,10 +76,11 @@ std::unexpected<ApiError> Denied(const User& user, const Attributes& wanted, con
         fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"", user.name, wanted.verb, wanted.path);
     return std::unexpected(std::move(error));
   }
-  const std::string qualified(request.type->qualified_plural());
+  const std::string plural = wanted.resource.substr(0, wanted.resource.find('/'));
+  const std::string qualified = wanted.group.empty() ? plural : fmt::format("{}.{}", plural, wanted.group);
   error.name = wanted.name;
   error.group = wanted.group;
-  error.kind = request.type->plural;
+  error.kind = plural;
   error.message = fmt::format(
       "{} is forbidden: User \"{}\" cannot {} resource \"{}\" in API group \"{}\" {}",
       wanted.name.empty() ? qualified : fmt::format("{} \"{}\"", qualified, wanted.name), user.name,
@@ -102,6 +121,7 @@ ApiResult<User> Authenticate(const Policy* policy, const http::Request& request)
 }
 
 Attributes AttributesOf(const ApiRequest& request) {
+  if (request.type == nullptr && (IsReview(request) || IsMetrics(request))) return AttributesOfPath(request);
   Attributes wanted;
   if (request.type == nullptr) {
     wanted.verb = request.method;
@@ -111,7 +131,7 @@ Attributes AttributesOf(const ApiRequest& request) {
     if (wanted.path.empty()) wanted.path = "/";
     return wanted;
   }
-  wanted.verb = VerbOf(request);
+  wanted.verb = VerbOf(request, request.name);
   wanted.group = request.events_group ? "events.k8s.io" : std::string(request.type->group);
   wanted.resource = std::string(request.type->plural);
   if (!request.subresource.empty()) wanted.resource += "/" + request.subresource;
@@ -123,7 +143,7 @@ Attributes AttributesOf(const ApiRequest& request) {
 ApiResult<> Authorize(const Policy& policy, const ApiRequest& request) {
   const Attributes wanted = AttributesOf(request);
   if (policy.Decide(request.user, wanted).allowed) return {};
-  return Denied(request.user, wanted, request);
+  return Denied(request.user, wanted);
 }
 
 }  // namespace berth::sandbox

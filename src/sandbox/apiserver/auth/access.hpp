@@ -11,7 +11,8 @@ namespace berth::sandbox {
 // unknown certificates and tokens, and for a request without credentials if the policy requires them.
 ApiResult<User> Authenticate(const Policy* policy, const http::Request& request);
 
-// 403 if the policy denies the request. Requires a resolved request (ResolveResource).
+// 403 if the policy denies the request. Requires a resolved request (ResolveResource), except for discovery,
+// reviews and metrics.
 ApiResult<> Authorize(const Policy& policy, const ApiRequest& request);
 
 // The attributes of a request, for reviews and for Authorize.

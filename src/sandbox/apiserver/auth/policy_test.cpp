@@ -54,6 +54,40 @@ TEST(Policy, AcceptsOnlyConfiguredTokens) {
   EXPECT_FALSE(policy->ByToken("other").has_value());
 }
 
+TEST(Policy, AppliesToMetricsAndToReviewsOfOthers) {
+  TestCluster cluster;
+  const auto policy = Policy::Parse(R"(
+users: [{name: alice, groups: [dev], token: s3cret}]
+rules:
+- effect: deny
+  groups: [dev]
+  apiGroups: [metrics.k8s.io, authentication.k8s.io, authorization.k8s.io]
+)");
+  ASSERT_TRUE(policy.has_value()) << policy.error().message;
+  ApiServer api(cluster.verbs, cluster.timers, cluster.random,
+                {.policy = std::make_shared<const Policy>(*policy)});
+  const auto status = [&](std::string method, std::string target, std::string body) {
+    http::Request request;
+    request.method = std::move(method);
+    request.target = std::move(target);
+    request.headers.Add("Authorization", "Bearer s3cret");
+    request.body = std::move(body);
+    auto response = std::make_shared<RecordedResponse>();
+    api.Handle(std::move(request), std::make_shared<FakeExchange>(response));
+    return response->status;
+  };
+  const std::string access =
+      R"({"spec":{"user":"bob","resourceAttributes":{"verb":"get","resource":"pods"}}})";
+  const std::string reviews = "/apis/authorization.k8s.io/v1/";
+  EXPECT_EQ(status("GET", "/apis/metrics.k8s.io/v1beta1/nodes", ""), 403);
+  EXPECT_EQ(status("GET", "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods", ""), 403);
+  EXPECT_EQ(status("POST", "/apis/authentication.k8s.io/v1/tokenreviews", R"({"spec":{"token":"s3cret"}})"),
+            403);
+  EXPECT_EQ(status("POST", reviews + "subjectaccessreviews", access), 403);
+  EXPECT_EQ(status("POST", reviews + "namespaces/default/localsubjectaccessreviews", access), 403);
+  EXPECT_EQ(status("POST", reviews + "selfsubjectaccessreviews", access), 201);
+}
+
 TEST(Policy, AnErrorNamesTheInvalidField) {
   EXPECT_NE(Policy::Parse("rules: [{effect: maybe}]").error().message.find("rules[0].effect"),
             std::string::npos);

@@ -9,7 +9,9 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::size_t kMaxOperations = 10000;  // as kube-apiserver
+// As kube-apiserver: a copy can double the document.
+constexpr std::size_t kMaxOperations = 10000;
+constexpr std::size_t kMaxCopiedBytes = 3 << 20;
 
 // One error for every operation that cannot be applied: kube-apiserver gives no details, either.
 std::unexpected<ApiError> DoesNotApply() {
@@ -61,22 +63,28 @@ json::value* Resolve(json::value& root, const Path& path, std::size_t depth) {
   return here;
 }
 
-bool Add(json::value& root, const Path& path, const json::value& value) {
+// True if the document stays within kMaxNesting with that value there: code that reads it recurses.
+bool IsShallow(const Path& path, const json::value& value) {
+  return path.size() <= kMaxNesting && !IsNestedDeeper(value, kMaxNesting - path.size());
+}
+
+bool Add(json::value& root, const Path& path, json::value value) {
+  if (!IsShallow(path, value)) return false;
   if (path.empty()) {
-    root = value;
+    root = std::move(value);
     return true;
   }
   json::value* parent = Resolve(root, path, path.size() - 1);
   if (parent == nullptr) return false;
   if (auto* object = parent->if_object()) {
-    (*object)[path.back()] = value;
+    (*object)[path.back()] = std::move(value);
     return true;
   }
   auto* array = parent->if_array();
   if (array == nullptr) return false;
   const auto index = path.back() == "-" ? std::optional(array->size()) : Index(path.back(), array->size());
   if (!index) return false;
-  array->insert(array->begin() + static_cast<std::ptrdiff_t>(*index), value);
+  array->insert(array->begin() + static_cast<std::ptrdiff_t>(*index), std::move(value));
   return true;
 }
 
@@ -93,7 +101,8 @@ bool Remove(json::value& root, const Path& path) {
   return true;
 }
 
-bool ApplyOne(json::value& root, const json::object& operation) {
+// `copied_bytes` is the sum over the operations of a patch.
+bool ApplyOne(json::value& root, const json::object& operation, std::size_t& copied_bytes) {
   const auto path = ParsePointer(FindString(operation, "path"));
   const auto op = FindString(operation, "op");
   const json::value* value = Find(operation, "value");
@@ -106,7 +115,7 @@ bool ApplyOne(json::value& root, const json::object& operation) {
     return place == nullptr ? value == nullptr || value->is_null() : value != nullptr && *place == *value;
   }
   if (op == "replace") {
-    if (place == nullptr || value == nullptr) return false;
+    if (place == nullptr || value == nullptr || !IsShallow(*path, *value)) return false;
     *place = *value;
     return true;
   }
@@ -114,9 +123,12 @@ bool ApplyOne(json::value& root, const json::object& operation) {
   const auto from = ParsePointer(FindString(operation, "from"));
   json::value* source = from ? Resolve(root, *from, from->size()) : nullptr;
   if (source == nullptr) return false;
-  const json::value moved = *source;
-  if (op == "move" && !Remove(root, *from)) return false;
-  return Add(root, *path, moved);
+  if (op == "copy") {
+    copied_bytes += json::serialize(*source).size();
+    return copied_bytes <= kMaxCopiedBytes && Add(root, *path, *source);
+  }
+  json::value moved = std::move(*source);
+  return Remove(root, *from) && Add(root, *path, std::move(moved));
 }
 
 }  // namespace
@@ -131,8 +143,10 @@ ApiResult<> ApplyJsonPatch(json::value& target, const json::array& operations) {
                     kMaxOperations, operations.size());
     return std::unexpected(std::move(error));
   }
+  std::size_t copied_bytes = 0;
   for (const auto& operation : operations) {
-    if (!operation.is_object() || !ApplyOne(target, operation.get_object())) return DoesNotApply();
+    if (!operation.is_object() || !ApplyOne(target, operation.get_object(), copied_bytes))
+      return DoesNotApply();
   }
   return {};
 }

@@ -18,7 +18,8 @@ std::optional<PatchType> PatchTypeOf(std::string_view content_type);
 // RFC 7386: null deletes, objects merge, everything else is replaced.
 void ApplyMergePatch(json::object& target, const json::object& patch);
 
-// RFC 6902. Not atomic: the caller must discard `target` after an error.
+// RFC 6902. Not atomic: the caller must discard `target` after an error. 422 if the target would become
+// nested deeper than kMaxNesting, or if the copies together exceed 3 MB.
 ApiResult<> ApplyJsonPatch(json::value& target, const json::array& operations);
 
 // Strategic merge patch: like a merge patch, but lists that Kubernetes declares as merged are merged by their

@@ -113,5 +113,43 @@ INSTANTIATE_TEST_SUITE_P(
         JsonPatchCase{"NotAnObject", R"([1])", ""}),
     [](const auto& row) { return row.param.name; });
 
+// {"op":"copy"} operations that each put the whole document below itself.
+json::array Doublings(int count) {
+  json::array operations;
+  for (int i = 0; i < count; ++i)
+    operations.push_back(json::object{{"op", "copy"}, {"from", ""}, {"path", "/x" + std::to_string(i)}});
+  return operations;
+}
+
+TEST(JsonPatch, CopiesOfMoreThanThreeMegabytesAreRejected) {
+  json::value document = json::parse(R"({"a":"0123456789"})");
+  EXPECT_TRUE(ApplyJsonPatch(document, Doublings(10)).has_value());
+  document = json::parse(R"({"a":"0123456789"})");
+  const auto applied = ApplyJsonPatch(document, Doublings(20));
+  ASSERT_FALSE(applied.has_value());
+  EXPECT_EQ(applied.error().code, 422);
+}
+
+TEST(JsonPatch, ADocumentCannotBeNestedDeeperThanItsParserAccepts) {
+  json::value document = json::parse(R"({"a":1})");
+  json::array operations;
+  std::string path;
+  for (std::size_t i = 1; i < kMaxNesting; ++i) {
+    path += "/a";
+    operations.push_back(json::object{{"op", "add"}, {"path", path}, {"value", json::object()}});
+  }
+  ASSERT_TRUE(ApplyJsonPatch(document, operations).has_value());
+  EXPECT_TRUE(Document::Parse(json::serialize(document)).has_value());
+  for (const std::string_view op : {"add", "copy", "move"}) {
+    json::value copy = document;
+    json::array last{
+        json::object{{"op", "add"}, {"path", "/b"}, {"value", json::object()}},
+        json::object{{"op", op}, {"from", "/b"}, {"path", path + "/a"}, {"value", json::object()}}};
+    const auto applied = ApplyJsonPatch(copy, last);
+    ASSERT_FALSE(applied.has_value()) << op;
+    EXPECT_EQ(applied.error().code, 422);
+  }
+}
+
 }  // namespace
 }  // namespace berth::sandbox

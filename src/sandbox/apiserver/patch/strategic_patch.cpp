@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "sandbox/apiserver/patch/patch.hpp"
 
@@ -102,25 +104,27 @@ ApiResult<> MergeList(json::array& target, const json::array& patch, const Merge
 }
 
 void MergeSet(json::array& target, const json::array& patch) {
+  std::unordered_set<json::value> known(target.begin(), target.end());
   for (const auto& value : patch) {
-    if (std::ranges::find(target, value) == target.end()) target.push_back(value);
+    if (known.insert(value).second) target.push_back(value);
   }
 }
 
 // Restores the client's order for the elements in it; elements that only the server has keep their
 // neighbours.
 void Reorder(json::array& list, const json::array& order, std::string_view key) {
+  const auto name = [&](const json::value& element) -> const json::value* {
+    if (key.empty()) return &element;
+    return element.is_object() ? Find(element.get_object(), key) : nullptr;
+  };
+  std::unordered_map<json::value, std::ptrdiff_t> ranks;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (const json::value* wanted = name(order[i])) ranks.emplace(*wanted, static_cast<std::ptrdiff_t>(i));
+  }
   const auto rank = [&](const json::value& element) -> std::ptrdiff_t {
-    const json::value* mine = key.empty()           ? &element
-                              : element.is_object() ? Find(element.get_object(), key)
-                                                    : nullptr;
-    for (std::size_t i = 0; mine != nullptr && i < order.size(); ++i) {
-      const json::value* wanted = key.empty()            ? &order[i]
-                                  : order[i].is_object() ? Find(order[i].get_object(), key)
-                                                         : nullptr;
-      if (wanted != nullptr && *wanted == *mine) return static_cast<std::ptrdiff_t>(i);
-    }
-    return -1;
+    const json::value* mine = name(element);
+    const auto found = mine != nullptr ? ranks.find(*mine) : ranks.end();
+    return found != ranks.end() ? found->second : -1;
   };
   std::vector<std::pair<std::ptrdiff_t, std::size_t>> known;  // rank, index
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -176,11 +180,12 @@ ApiResult<> ObeyDirective(json::object& target, std::string_view directive, cons
     const MergedList* merged = FindMergedList(name, list_above);
     Reorder(list->get_array(), values, merged != nullptr ? merged->key : "");
   } else {
-    auto& array = list->get_array();
-    for (const auto& value : values) {
-      const auto found = std::ranges::find(array, value);
-      if (found != array.end()) array.erase(found);
+    const std::unordered_set<json::value> unwanted(values.begin(), values.end());
+    json::array kept(list->storage());
+    for (const auto& value : list->get_array()) {
+      if (!unwanted.contains(value)) kept.push_back(value);
     }
+    *list = std::move(kept);
   }
   return {};
 }

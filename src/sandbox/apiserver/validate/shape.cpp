@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <utility>
 
 #include "kubernetes/api/quantity.hpp"
 #include "sandbox/apiserver/validate/validate.hpp"
@@ -29,22 +31,50 @@ std::string_view GoKind(const json::value& value) {
   }
 }
 
+// `form`: d is a digit, ~ a sign, everything else itself.
+bool HasForm(std::string_view text, std::string_view form) {
+  return std::ranges::equal(text, form, [](char c, char wanted) {
+    if (wanted == 'd') return c >= '0' && c <= '9';
+    return wanted == '~' ? c == '+' || c == '-' : c == wanted;
+  });
+}
+
+constexpr std::string_view kTimeForm = "dddd-dd-ddTdd:dd:dd";
+
 // 2006-01-02T15:04:05, an optional fraction (required in a MicroTime), and Z or an offset.
-bool IsTime(std::string_view text, bool micro) {
-  static constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
-  if (text.size() < kForm.size() + 1) return false;
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  for (std::size_t i = 0; i < kForm.size(); ++i) {
-    if (kForm[i] == 'd' ? !digit(text[i]) : text[i] != kForm[i]) return false;
+bool HasTimeForm(std::string_view text, bool micro) {
+  if (!HasForm(text.substr(0, kTimeForm.size()), kTimeForm)) return false;
+  text.remove_prefix(kTimeForm.size());
+  std::size_t digits = 0;
+  if (text.starts_with('.')) {
+    digits = std::min(text.find_first_not_of("0123456789", 1), text.size()) - 1;
+    if (digits == 0) return false;
+    text.remove_prefix(digits + 1);
   }
-  text.remove_prefix(kForm.size());
-  std::size_t fraction = 0;
-  if (text[0] == '.') {
-    text.remove_prefix(1);
-    for (; !text.empty() && digit(text[0]); ++fraction) text.remove_prefix(1);
+  if (micro && digits != 6) return false;
+  return text == "Z" || HasForm(text, "~dd:dd");
+}
+
+// The first part that no clock shows, in Go's words and order; nullopt if the time exists. The text has the
+// form of a time.
+std::optional<std::string_view> PartOutOfRange(std::string_view text) {
+  const auto number = [](std::string_view digits) {
+    unsigned value = 0;
+    for (const char c : digits) value = value * 10 + static_cast<unsigned>(c - '0');
+    return value;
+  };
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(text.substr(0, 4)))),
+                                         std::chrono::month(number(text.substr(5, 2))),
+                                         std::chrono::day(number(text.substr(8, 2)))};
+  if (!date.month().ok()) return "month";
+  if (number(text.substr(11, 2)) > 23) return "hour";
+  if (number(text.substr(14, 2)) > 59) return "minute";
+  if (number(text.substr(17, 2)) > 59) return "second";
+  if (!text.ends_with('Z')) {
+    if (number(text.substr(text.size() - 5, 2)) > 23) return "time zone offset hour";
+    if (number(text.substr(text.size() - 2)) > 59) return "time zone offset minute";
   }
-  if (micro && fraction != 6) return false;
-  return text == "Z" || (text.size() == 6 && (text[0] == '+' || text[0] == '-') && text[3] == ':');
+  return date.ok() ? std::nullopt : std::optional<std::string_view>("day");
 }
 
 // The offset at which Go's decoder fails.
@@ -71,20 +101,47 @@ std::optional<std::size_t> BadBase64At(std::string_view text) {
 
 // The rest of the text where Go's parser fails, and the expected layout element.
 std::string WhereTimeFails(std::string_view text) {
-  static constexpr std::string_view kDigits = "dddd-dd-ddTdd:dd:dd";
   static constexpr std::pair<std::size_t, std::string_view> kParts[] = {
       {0, "2006"}, {4, "-"},  {5, "01"},  {7, "-"},  {8, "02"},  {10, "T"},
       {11, "15"},  {13, ":"}, {14, "04"}, {16, ":"}, {17, "05"}, {19, "Z07:00"}};
   std::size_t good = 0;
-  while (good < kDigits.size() && good < text.size() &&
-         (kDigits[good] == 'd' ? text[good] >= '0' && text[good] <= '9' : text[good] == kDigits[good])) {
-    ++good;
-  }
+  while (good < kTimeForm.size() && HasForm(text.substr(good, 1), kTimeForm.substr(good, 1))) ++good;
   std::pair<std::size_t, std::string_view> part = kParts[0];
   for (const auto& candidate : kParts) {
     if (candidate.first <= good) part = candidate;
   }
   return fmt::format("\"{}\" as \"{}\"", text.substr(std::min(part.first, text.size())), part.second);
+}
+
+// What Go makes of a null element of a list.
+json::value ZeroElement(const SchemaField& field) {
+  switch (field.type) {
+    case 's':
+    case 'D':
+    case 'B':
+      return "";
+    case 'i':
+    case 'l':
+    case 'I':
+      return 0;
+    case 'b':
+      return false;
+    case 'd':
+      return 0.0;
+    case 'q':
+      return "0";
+    case 'm':
+      return json::object();
+    default:
+      return nullptr;
+  }
+}
+
+bool IsInt32(const json::value& value) {
+  return value.is_int64() && std::in_range<std::int32_t>(value.get_int64());
+}
+bool IsInt64(const json::value& value) {
+  return value.is_int64() || (value.is_uint64() && std::in_range<std::int64_t>(value.get_uint64()));
 }
 
 std::string GoType(const SchemaField& field) {
@@ -174,6 +231,7 @@ class Checker {
       if (!value.is_array()) return Wrong(value, field, in, path);
       for (std::size_t i = 0; i < value.get_array().size(); ++i) {
         json::value& element = value.get_array()[i];
+        if (element.is_null()) element = ZeroElement(field);
         if (element.is_null()) continue;
         BERTH_RETURN_IF_ERROR(One(element, field, in, {&path, {}, static_cast<std::ptrdiff_t>(i)}));
       }
@@ -202,14 +260,16 @@ class Checker {
         good = value.is_bool();
         break;
       case 'i':
+        good = IsInt32(value);
+        break;
       case 'l':
-        good = value.is_int64() || value.is_uint64();
+        good = IsInt64(value);
         break;
       case 'd':
         good = value.is_number();
         break;
       case 'I':
-        good = value.is_string() || value.is_int64();
+        good = value.is_string() || IsInt32(value);
         break;
       case 't':
       case 'T':
@@ -230,8 +290,15 @@ class Checker {
     if (!value.is_string()) return Wrong(value, field, in, path);
     const std::string_view text = value.get_string();
     const bool micro = field.type == 'T';
-    if (text.empty()) value = nullptr;
-    if (text.empty() || IsTime(text, micro)) return {};
+    if (text.empty()) {
+      value = nullptr;
+      return {};
+    }
+    if (HasTimeForm(text, micro)) {
+      const auto wrong = PartOutOfRange(text);
+      return wrong ? Refuse(fmt::format("parsing time \"{}\": {} out of range", text, *wrong))
+                   : ApiResult<>();
+    }
     const std::string_view form = micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00";
     return Refuse(
         fmt::format("parsing time \"{0}\" as \"{1}\": cannot parse {2}", text, form, WhereTimeFails(text)));
@@ -254,9 +321,10 @@ class Checker {
 
   ApiResult<> Wrong(const json::value& value, const SchemaField& field, const SchemaMessage& in,
                     const Path& path) {
-    return Refuse(fmt::format("json: cannot unmarshal {} into Go struct field {}.{} of type {}",
-                              GoKind(value), in.name.substr(in.name.find('.') + 1), path.ToString(),
-                              GoType(field)));
+    const bool number = value.is_number() && (field.type == 'i' || field.type == 'l');
+    return Refuse(fmt::format("json: cannot unmarshal {}{} into Go struct field {}.{} of type {}",
+                              GoKind(value), number ? " " + json::serialize(value) : "",
+                              in.name.substr(in.name.find('.') + 1), path.ToString(), GoType(field)));
   }
   ApiResult<> Refuse(std::string_view why) {
     return BadRequest(fmt::format("{0} in version \"{1}\" cannot be handled as a {0}: {2}", type_.kind,
@@ -267,9 +335,31 @@ class Checker {
   std::vector<std::string> unknown_;
 };
 
+// Patches and protobuf can nest deeper than any body that the parser accepts. managedFields are the server's.
+ApiResult<> CheckNesting(const ResourceType& type, const json::object& document) {
+  const auto check = [&](std::string_view parent, const auto& member, std::size_t levels) -> ApiResult<> {
+    if (!IsNestedDeeper(member.value(), levels)) return {};
+    return InvalidObject(type.group, type.kind, FindString(document, "metadata.name"),
+                         {FieldForbidden(fmt::format("{}{}", parent, std::string_view(member.key())),
+                                         fmt::format("nested deeper than {} levels", kMaxNesting))});
+  };
+  for (const auto& member : document) {
+    const json::object* metadata = member.key() == "metadata" ? member.value().if_object() : nullptr;
+    if (metadata == nullptr) {
+      BERTH_RETURN_IF_ERROR(check("", member, kMaxNesting - 1));
+      continue;
+    }
+    for (const auto& entry : *metadata) {
+      if (entry.key() != "managedFields") BERTH_RETURN_IF_ERROR(check("metadata.", entry, kMaxNesting - 2));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 ApiResult<> CheckShape(const ResourceType& type, json::object& document, const WriteOptions& options) {
+  BERTH_RETURN_IF_ERROR(CheckNesting(type, document));
   if (type.schema == nullptr) {
     const json::value* metadata = Find(document, "metadata");
     if (metadata != nullptr && !metadata->is_object()) return BadRequest("metadata must be an object");

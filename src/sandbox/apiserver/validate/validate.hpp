@@ -10,7 +10,8 @@
 namespace berth::sandbox {
 
 // Checks the types of all fields (see schema/). Quantities written as numbers become strings, as in a typed
-// API server. Unknown fields are dropped, reported or rejected (400), depending on the options.
+// API server. Unknown fields are dropped, reported or rejected (400), depending on the options. 422 if the
+// document is nested deeper than kMaxNesting.
 ApiResult<> CheckShape(const ResourceType& type, json::object& document, const WriteOptions& options);
 
 // Validates names, labels, and those rules of pods and workloads that protect a scheduler from invalid input.

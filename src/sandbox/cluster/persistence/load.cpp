@@ -48,6 +48,9 @@ class Loader {
     // client would get.
     if (errors_.empty()) TryAll();
     if (!errors_.empty()) return Invalid(ErrorText());
+    // The file may come from a process with the same seed: its uids must not be drawn again.
+    if (std::ranges::any_of(items_, [](const Item& item) { return !item.uid.empty(); }))
+      verbs_.MixIntoRandom(text);
     MakeNamespaces();
     std::ranges::stable_sort(items_, {}, [](const Item& item) { return Rank(*item.type); });
     for (auto& item : items_) Store(item);

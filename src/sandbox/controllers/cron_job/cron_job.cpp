@@ -9,7 +9,8 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr int kMissedMax = 100;
+// A longer startingDeadlineSeconds is no limit.
+constexpr std::int64_t kDeadlineMax = 10LL * 366 * 24 * 3600;
 
 struct JobFacts {
   ObjectPtr object;
@@ -66,15 +67,12 @@ Controller::Outcome CronJobController::Reconcile(const ObjectPtr& object) {
   if (!from) from = TimeOf(FindString(root, "metadata.creationTimestamp"));
   const json::value* deadline = FindPath(root, "spec.startingDeadlineSeconds");
   WallTime since = from.value_or(context_.Now());
-  if (deadline != nullptr && deadline->is_int64())
-    since = std::max(since, context_.Now() - std::chrono::seconds(deadline->get_int64()));
-  std::optional<WallTime> due;
-  auto next = schedule->Next(since);
-  for (int missed = 0; next && *next <= context_.Now() && missed < kMissedMax; ++missed) {
-    due = next;
-    next = schedule->Next(*next);
+  if (deadline != nullptr && deadline->is_int64()) {
+    const auto seconds = std::clamp<std::int64_t>(deadline->get_int64(), 0, kDeadlineMax);
+    since = std::max(since, context_.Now() - std::chrono::seconds(seconds));
   }
-  if (next && *next <= context_.Now()) next = schedule->Next(context_.Now());
+  const auto due = schedule->Last(since, context_.Now());
+  const auto next = schedule->Next(std::max(since, context_.Now()));
   bool failed = false;
   if (due) failed = !StartJob(*object, root, status, *due);
   WriteStatus(*object, status);

@@ -43,6 +43,7 @@ bool AddPart(std::string_view part, const FieldRange& range, std::bitset<64>& bi
     const auto text = part.substr(slash + 1);
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), step);
     if (error != std::errc() || end != text.data() + text.size() || step < 1) return false;
+    step = std::min(step, 64);  // beyond every range already, and value + step must not overflow
     part = part.substr(0, slash);
   }
   int first = range.low, last = range.high;
@@ -126,6 +127,17 @@ std::optional<WallTime> CronSchedule::Next(WallTime time) const {
     minute += minutes(1);
   }
   return std::nullopt;
+}
+
+// Looks back twice as far each time: the last time is mostly near, `after` may be years ago.
+std::optional<WallTime> CronSchedule::Last(WallTime after, WallTime until) const {
+  const WallTime earliest = std::max(after, until - std::chrono::days(10 * 366));
+  for (Duration back = std::chrono::minutes(1);; back *= 2) {
+    const WallTime from = std::max(earliest, until - back);
+    std::optional<WallTime> last;
+    for (auto next = Next(from); next && *next <= until; next = Next(*next)) last = next;
+    if (last || from == earliest) return last;
+  }
 }
 
 }  // namespace berth::sandbox

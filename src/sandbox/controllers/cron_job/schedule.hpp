@@ -18,6 +18,9 @@ class CronSchedule {
   static Expected<CronSchedule> Parse(std::string_view text);
   // The first matching time after `time`; nullopt if there is none within five years.
   std::optional<WallTime> Next(WallTime time) const;
+  // The last matching time after `after` and until `until`; nullopt if there is none, or none within ten
+  // years before `until`.
+  std::optional<WallTime> Last(WallTime after, WallTime until) const;
 
  private:
   std::bitset<64> minutes_, hours_, days_, months_, weekdays_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 namespace berth::sandbox {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 constexpr std::string_view kTracking = "batch.kubernetes.io/job-tracking";
 constexpr std::string_view kIndex = "batch.kubernetes.io/job-completion-index";
 constexpr std::size_t kBurst = 500;
+constexpr std::size_t kIndexesMax = 1'000'000;
 constexpr std::chrono::seconds kFirstBackOff{10};
 constexpr std::chrono::minutes kLastBackOff{10};
 
@@ -44,13 +46,18 @@ std::string FormatIndexes(const std::set<std::int64_t>& indexes) {
 
 std::set<std::int64_t> ParseIndexes(std::string_view text) {
   std::set<std::int64_t> indexes;
+  std::int64_t previous = -1;
   ForEachOf(text, [&](std::string_view part) {
     std::int64_t first = 0, last = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), first);
     if (error != std::errc()) return;
     last = first;
     if (end != part.data() + part.size()) std::from_chars(end + 1, part.data() + part.size(), last);
-    for (std::int64_t i = first; i <= last && i - first < 1'000'000; ++i) indexes.insert(i);
+    last = std::min<std::int64_t>(last, std::numeric_limits<std::int32_t>::max());
+    if (first <= previous || last < first) return;
+    for (std::int64_t i = first; i <= last && indexes.size() < kIndexesMax; ++i)
+      indexes.insert(indexes.end(), i);
+    previous = last;
   });
   return indexes;
 }

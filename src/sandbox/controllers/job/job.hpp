@@ -56,7 +56,8 @@ class JobController final : public Controller {
   std::unordered_map<std::string, std::string> uids_;  // by key; for pods that outlive their job
 };
 
-// "0-2,4": the form of status.completedIndexes.
+// "0-2,4": the form of status.completedIndexes. Reads at most a million indexes, and none that is not larger
+// than those before it: clients can write any text.
 std::string FormatIndexes(const std::set<std::int64_t>& indexes);
 std::set<std::int64_t> ParseIndexes(std::string_view text);
 

@@ -155,7 +155,8 @@ std::string StatefulSetController::CreateOrdinal(const Plan& plan, std::int64_t 
   const Revision& revision = old ? plan.current : plan.update;
   const std::string name = fmt::format("{}-{}", plan.object->name, ordinal);
   EnsureClaims(plan, ordinal, name);
-  json::object pod_template = ObjectOrEmpty(revision.data.as_object(), "spec.template");
+  const json::object* data = revision.data.if_object();  // clients can write any value
+  const json::object pod_template = data != nullptr ? ObjectOrEmpty(*data, "spec.template") : json::object();
   const auto adjust = [&](json::object& pod) {
     json::object& labels = ObjectAt(ObjectAt(pod, "metadata"), "labels");
     labels["apps.kubernetes.io/pod-index"] = fmt::to_string(ordinal);
