@@ -20,7 +20,7 @@
 
 #include "command_line/command.hpp"
 #include "kubernetes/api/decode.hpp"
-#include "testing/zstd_file.hpp"
+#include "testing/recording_file.hpp"
 
 namespace berth::bench {
 namespace {
@@ -33,7 +33,7 @@ struct Texts {
 // The records of tests/encodings/main.go that contain pods.
 Texts PodsOf(const std::string& path) {
   Texts texts;
-  std::istringstream file(testing::Decompressed(path));
+  std::istringstream file(testing::ReadRecording(path));
   std::string what;
   std::size_t json_bytes = 0, protobuf_bytes = 0;
   while (file >> what >> json_bytes >> protobuf_bytes) {

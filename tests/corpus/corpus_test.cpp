@@ -15,7 +15,7 @@
 #include "scheduler/assembly/explainer.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/record/attempt_record.hpp"
-#include "testing/zstd_file.hpp"
+#include "testing/recording_file.hpp"
 
 namespace berth {
 namespace {
@@ -48,7 +48,7 @@ std::vector<std::string> Evaluate(const std::string& config_text, const std::str
 
 // Evaluates every `every`-th scenario.
 void Compare(const Past& past, std::size_t every) {
-  const std::string text = berth::testing::Decompressed(BERTH_CORPUS);
+  const std::string text = berth::testing::ReadRecording(BERTH_CORPUS);
   simdjson::dom::parser parser;
   std::size_t number = 0;
   std::size_t scenarios = 0;

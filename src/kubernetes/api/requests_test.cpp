@@ -10,6 +10,7 @@
 
 #include "base/random.hpp"
 #include "testing/builders.hpp"
+#include "testing/repetitions.hpp"
 
 namespace berth::api {
 namespace {
@@ -230,7 +231,7 @@ Sums Values(const ResourceList& list) {
 TEST(PodRequests, OfRandomPodsEqualTheRule) {
   Random random(7);
   const auto name = [&] { return "example.com/r" + std::to_string(random.Below(12)); };
-  for (int round = 0; round < 2000; ++round) {
+  for (std::size_t round = 0; round < testing::Repetitions(2000); ++round) {
     PodBuilder builder = MakePod();
     if (round % 2 == 0) {  // many names are summed in another way than few
       for (int i = 0; i < 80; ++i) builder.Overhead("example.com/o" + std::to_string(i), "1");
@@ -275,7 +276,7 @@ std::clock_t CostOf(const Pod& pod, const RequestOptions& options, std::size_t e
 // four, a quadratic one by at least twelve. Other processes disturb single runs, so the best ones count, and
 // there are more of them until they show a linear cost.
 bool IsLinear(Pod (*pod_of)(int size), std::size_t resources_per_size, const RequestOptions& options = {}) {
-  constexpr int kSmall = 10'000;
+  constexpr int kSmall = static_cast<int>(testing::Repetitions(10'000));
   const std::array pods{pod_of(kSmall), pod_of(4 * kSmall)};
   constexpr std::clock_t kUnknown = std::numeric_limits<std::clock_t>::max();
   std::array best{kUnknown, kUnknown};

@@ -9,6 +9,7 @@
 
 #include "base/random.hpp"
 #include "testing/cluster.hpp"
+#include "testing/repetitions.hpp"
 
 namespace berth::cluster {
 namespace {
@@ -222,7 +223,7 @@ class Changing {
 };
 
 TEST(PodCounters, EqualARecountAfterAnySequenceOfChanges) {
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::Repetitions(12); ++seed) {
     Changing cluster(seed);
     std::vector<PodQueryPtr> queries;
     for (int i = 0; i < 30; ++i) queries.push_back(cluster.RandomQuery());
@@ -275,11 +276,12 @@ TEST(PodCounters, BeyondTheirLimitQueriesAreCountedAtEachUse) {
   Changing cluster(7, 20'000);
   std::vector<PodQueryPtr> queries;
   std::size_t most = 0;
+  constexpr std::size_t kEvery = 320 / testing::Repetitions(8);
   for (int step = 0; step < 2000; ++step) {
     cluster.Change();
     queries.push_back(cluster.RandomQuery());
     if (queries.size() > 400) queries.erase(queries.begin());
-    for (std::size_t i = 0; i < queries.size(); i += 40) {
+    for (std::size_t i = 0; i < queries.size(); i += kEvery) {
       ASSERT_EQ(Changing::AsMap(cluster.counters().Matching(queries[i])), cluster.Recount(*queries[i]))
           << step;
     }

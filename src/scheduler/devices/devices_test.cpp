@@ -10,12 +10,13 @@
 #include "scheduler/cluster/cluster_objects.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/devices/allocator.hpp"
+#include "testing/repetitions.hpp"
 
 namespace berth::devices {
 namespace {
 
 using api::ResourceClaim;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 template <class T>
 std::shared_ptr<const T> Read(const std::string& json) {
@@ -46,7 +47,7 @@ class AttributeSelectors final : public SelectorEvaluator {
   Answer answer_;
 };
 
-class Devices : public testing::Test {
+class Devices : public ::testing::Test {
  protected:
   void SetUp() override { AddNode("n", "zone: z1"); }
 
@@ -439,7 +440,7 @@ TEST_F(Devices, TheLeastWasteIsTheSmallestPartitionThatSuffices) {
 TEST_F(Devices, TheOrderOfDevicesDoesNotDecideWhetherThereIsASolution) {
   objects_.Of<ResourceClaim>().Listen([this](const auto& change) { allocated_.Apply(change); });
   std::size_t different = 0;
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::Repetitions(4000); ++seed) {
     RandomDevices random(seed);
     Put(Read<api::ResourceSlice>(random.Slice()));
     Put(Claim("{}", random.Allocation(), "held"));
@@ -452,7 +453,7 @@ TEST_F(Devices, TheOrderOfDevicesDoesNotDecideWhetherThereIsASolution) {
     ASSERT_EQ(ordered.kind, listed.kind) << "seed " << seed << ": " << Text(ordered, claims);
     different += Text(ordered, claims) != Text(listed, claims) ? 1 : 0;
   }
-  EXPECT_GT(different, 20);
+  EXPECT_GT(different, testing::Repetitions(20));
 }
 
 // --- diagnosis ---
@@ -509,7 +510,7 @@ TEST_F(Devices, ADiagnosisNamesEveryAlternative) {
                 {"name": "many", "deviceClassName": "gpu", "count": 4},
                 {"name": "two", "deviceClassName": "gpu", "count": 2}]},)" +
                                 Exactly("none", R"("selectors": [{"cel": {"expression": "x"}}])"))),
-              ElementsAre(testing::StartsWith("claim ns/c, request none: ")))
+              ElementsAre(::testing::StartsWith("claim ns/c, request none: ")))
       << "an alternative has enough devices";
 }
 
@@ -742,7 +743,7 @@ TEST_F(Devices, InterchangeableDevicesAreNotTriedInAllCombinations) {
 TEST_F(Devices, GroupsOfInterchangeableDevicesChangeNoOutcome) {
   objects_.Of<ResourceClaim>().Listen([this](const auto& change) { allocated_.Apply(change); });
   std::size_t allocated = 0, impossible = 0, shorter = 0;
-  for (std::uint64_t seed = 0; seed < 4000; ++seed) {
+  for (std::uint64_t seed = 0; seed < testing::Repetitions(4000); ++seed) {
     RandomDevices random(seed);
     Put(Read<api::ResourceSlice>(random.Slice()));
     Put(Claim("{}", random.Allocation(), "held"));
@@ -758,9 +759,9 @@ TEST_F(Devices, GroupsOfInterchangeableDevicesChangeNoOutcome) {
     allocated += expected.find('=') != expected.npos ? 1 : 0;
     impossible += expected == "impossible" ? 1 : 0;
   }
-  EXPECT_GT(allocated, 500);
-  EXPECT_GT(impossible, 500);
-  EXPECT_GT(shorter, 200);
+  EXPECT_GT(allocated, testing::Repetitions(500));
+  EXPECT_GT(impossible, testing::Repetitions(500));
+  EXPECT_GT(shorter, testing::Repetitions(200));
 }
 
 TEST_F(Devices, ExpensiveSelectorsAreStepsOfTheSearch) {

@@ -362,7 +362,7 @@ class SnapshotsTest : public ::testing::Test {
 
   // Without its first files, a recording begins at each of its snapshots in turn. The states at the later
   // snapshots are compared, too, unless a timed attempt called plugins in another number.
-  // A build with a sanitizer, where one repetition takes seconds, begins at every eighth snapshot of the
+  // A build with a sanitizer, where one repetition takes seconds, begins at every 24th snapshot of the
   // first seed. `saved`: text that at least one of the saved states of all seeds contains, for each part.
   void ExpectSameFromEverySnapshot(const std::string& config, const std::vector<std::string>& saved = {},
                                    std::size_t files_at_least = 6) {
@@ -395,7 +395,7 @@ class SnapshotsTest : public ::testing::Test {
   }
 
   static constexpr bool kAll = testing::Repetitions(8) == 8;
-  static constexpr std::size_t kStride = kAll ? 1 : 8;
+  static constexpr std::size_t kStride = kAll ? 1 : 24;
 
   const berth::testing::TemporaryDirectory temporary_;
   const fs::path directory_ = temporary_.path() / "run";

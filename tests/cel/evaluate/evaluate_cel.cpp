@@ -10,11 +10,10 @@
 #include <boost/json.hpp>
 #include <cstdio>
 #include <iostream>
-#include <sstream>
 #include <string>
 
 #include "kubernetes/cel/device_expression.hpp"
-#include "testing/zstd_file.hpp"
+#include "testing/replay_main.hpp"
 
 namespace {
 
@@ -117,19 +116,19 @@ json::object Reply(const json::object& request) {
 }
 
 int Replay(const std::string& path) {
-  constexpr std::size_t kLeastCases = 1000;  // fewer indicate a broken recording
-  std::istringstream lines(berth::testing::Decompressed(path));
+  constexpr std::size_t kLeastCases = berth::testing::Repetitions(1000);  // fewer indicate a broken recording
   std::size_t cases = 0;
   std::size_t differences = 0;
-  for (std::string line; std::getline(lines, line); ++cases) {
+  berth::testing::ForEachLine(path, [&](std::string_view line) {
+    ++cases;
     const json::object recorded = json::parse(line).as_object();
     const json::object got = Reply(recorded);
-    if (got == recorded.at("reply").as_object()) continue;
+    if (got == recorded.at("reply").as_object()) return;
     if (++differences <= 10) {
       fmt::print("{}\n  cel-go {}\n  berth  {}\n", std::string(recorded.at("expression").as_string()),
                  json::serialize(recorded.at("reply")), json::serialize(got));
     }
-  }
+  });
   fmt::print("{} cases, {} differences\n", cases, differences);
   return differences == 0 && cases >= kLeastCases ? 0 : 1;
 }

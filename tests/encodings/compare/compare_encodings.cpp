@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
@@ -14,7 +13,7 @@
 #include "http/length_splitter.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/api/encode.hpp"
-#include "testing/zstd_file.hpp"
+#include "testing/recording_file.hpp"
 
 namespace berth {
 namespace {
@@ -159,13 +158,6 @@ class Comparison {
   std::size_t records_ = 0, understood_ = 0, refused_ = 0, differences_ = 0;
 };
 
-std::string Contents(const std::string& path) {
-  if (path.ends_with(".zst")) return testing::Decompressed(path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot open " + path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 void CompareAll(std::string_view records, Comparison& comparison) {
   const auto word = [&](char end) {
     const auto size = records.find(end);
@@ -195,7 +187,7 @@ void CompareAll(std::string_view records, Comparison& comparison) {
 int main(int argc, char** argv) {
   berth::Comparison comparison;
   try {
-    for (int i = 1; i < argc; ++i) berth::CompareAll(berth::Contents(argv[i]), comparison);
+    for (int i = 1; i < argc; ++i) berth::CompareAll(berth::testing::ReadRecording(argv[i]), comparison);
   } catch (const std::exception& error) {
     fmt::print(stderr, "compare_encodings: {}\n", error.what());
     return 1;

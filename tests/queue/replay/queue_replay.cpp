@@ -16,7 +16,7 @@ namespace berth::replay {
 namespace {
 
 constexpr int kShownMismatches = 10;
-constexpr std::size_t kLeastSequences = 100;  // fewer indicate a broken recording
+constexpr std::size_t kLeastSequences = testing::Repetitions(100);  // fewer indicate a broken recording
 
 std::string FirstDifference(const State& wanted, const State& got) {
   const auto of = [](const State& state, const std::string& key) {

@@ -23,6 +23,7 @@
 #include "scheduler/assembly/explainer.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/record/attempt_record.hpp"
+#include "testing/replay_main.hpp"
 
 namespace berth::replay {
 namespace {
@@ -33,7 +34,7 @@ using simdjson::dom::element;
 
 constexpr int kShownMismatches = 10;
 // Of each kind of result; fewer indicate a broken recording.
-constexpr std::size_t kLeastResults = 20;
+constexpr std::size_t kLeastResults = testing::Repetitions(20);
 
 constexpr const char* kConfig = R"(apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -253,12 +254,7 @@ int main(int argc, char** argv) {
   }
   try {
     berth::replay::Comparison comparison;
-    const std::string text = berth::replay::ReadRecording(argv[1]);
-    for (std::size_t begin = 0; begin < text.size();) {
-      const std::size_t end = std::min(text.find('\n', begin), text.size());
-      comparison.Compare(std::string_view(text).substr(begin, end - begin));
-      begin = end + 1;
-    }
+    berth::testing::ForEachLine(argv[1], [&](std::string_view line) { comparison.Compare(line); });
     return comparison.Report();
   } catch (const std::exception& error) {
     fmt::print("quotas_replay: {}\n", error.what());

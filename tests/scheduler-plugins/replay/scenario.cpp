@@ -2,12 +2,9 @@
 
 #include <simdjson.h>
 
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 #include "kubernetes/api/decode.hpp"
-#include "testing/zstd_file.hpp"
 
 namespace berth::replay {
 namespace {
@@ -34,13 +31,6 @@ std::vector<api::Pod> PodsOf(element list) {
 }
 
 }  // namespace
-
-std::string ReadRecording(const std::string& path) {
-  if (path.ends_with(".zst")) return berth::testing::Decompressed(path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot open " + path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 Scenario ParseScenario(std::string_view line) {
   simdjson::dom::parser parser;

@@ -27,9 +27,6 @@ struct Scenario {
   std::vector<std::vector<std::int64_t>> scores;  // by pod and node
 };
 
-// The text of a recording; compressed if its name ends in .zst. Throws std::runtime_error if the file is
-// missing or damaged.
-std::string ReadRecording(const std::string& path);
 // Throws std::runtime_error if the line is malformed.
 Scenario ParseScenario(std::string_view line);
 

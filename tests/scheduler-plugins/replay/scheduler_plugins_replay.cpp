@@ -16,6 +16,7 @@
 #include "scheduler/plugins/low_risk_over_commitment/low_risk_over_commitment.hpp"
 #include "scheduler/plugins/target_load_packing/target_load_packing.hpp"
 #include "testing/cluster.hpp"
+#include "testing/replay_main.hpp"
 
 namespace berth::replay {
 namespace {
@@ -23,7 +24,8 @@ namespace {
 using load_metrics::SignalId;
 
 constexpr int kShownMismatches = 10;
-constexpr std::size_t kLeastScores = 100;  // per plugin; fewer indicate a broken recording
+constexpr std::size_t kLeastScores =
+    testing::Repetitions(100);  // per plugin; fewer indicate a broken recording
 
 struct Counts {
   std::size_t scores = 0;
@@ -95,14 +97,11 @@ void Compare(const Scenario& scenario, Counts& counts) {
 }
 
 int Run(const std::string& path) {
-  const std::string text = ReadRecording(path);
   std::map<std::string, Counts> counts;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const Scenario scenario = ParseScenario(std::string_view(text).substr(begin, end - begin));
+  testing::ForEachLine(path, [&](std::string_view line) {
+    const Scenario scenario = ParseScenario(line);
     Compare(scenario, counts[scenario.plugin]);
-    begin = end + 1;
-  }
+  });
   bool fine = counts.size() == 3;
   for (const auto& [plugin, count] : counts) {
     fmt::print("{}: {} scores, {} of them above 0, {} mismatches\n", plugin, count.scores, count.above_zero,

@@ -10,6 +10,7 @@
 
 #include "base/random.hpp"
 #include "testing/cluster.hpp"
+#include "testing/repetitions.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -355,7 +356,7 @@ TEST_F(FairOrderTest, AStopForgetsEverything) {
 
 // Each tenant always has pods that wait; the cluster is full, and a pod that ends makes room for one.
 TEST(FairOrderProperty, SharesConvergeToTheWeights) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+  for (std::uint64_t seed = 1; seed <= testing::Repetitions(20); ++seed) {
     SCOPED_TRACE(seed);
     Random random(seed);
     TenantTree tree({.priority_first = false, .ageing = 10min}, 2);
@@ -448,12 +449,14 @@ Duration LongestWait(std::uint64_t seed, std::uint32_t groups) {
 }
 
 TEST(FairOrderProperty, NoTenantWaitsLongerThanTheAgeingTime) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) EXPECT_LT(LongestWait(seed, 1), 10min) << seed;
+  for (std::uint64_t seed = 1; seed <= testing::Repetitions(20); ++seed)
+    EXPECT_LT(LongestWait(seed, 1), 10min) << seed;
 }
 
 // The group waits as long, and in the group each of three siblings may be tried before.
 TEST(FairOrderProperty, InATreeTheTimesOfTheLevelsMultiply) {
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) EXPECT_LT(LongestWait(seed, 3), 4 * 10min) << seed;
+  for (std::uint64_t seed = 1; seed <= testing::Repetitions(20); ++seed)
+    EXPECT_LT(LongestWait(seed, 3), 4 * 10min) << seed;
 }
 
 // --- arguments ---

@@ -1,4 +1,4 @@
-// Reads zstd-compressed recordings.
+// Reads recordings.
 #pragma once
 
 #include <zstd.h>
@@ -10,11 +10,13 @@
 
 namespace berth::testing {
 
-// Throws std::runtime_error if the file is missing or damaged.
-inline std::string Decompressed(const std::string& path) {
+// The content of a file, which is compressed with zstd if its name ends with ".zst". Throws
+// std::runtime_error if it is missing or damaged.
+inline std::string ReadRecording(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw std::runtime_error("cannot open " + path);
-  const std::string packed{std::istreambuf_iterator<char>(file), {}};
+  std::string packed{std::istreambuf_iterator<char>(file), {}};
+  if (!path.ends_with(".zst")) return packed;
   std::string text;
   std::string buffer(ZSTD_DStreamOutSize(), '\0');
   ZSTD_DStream* stream = ZSTD_createDStream();
