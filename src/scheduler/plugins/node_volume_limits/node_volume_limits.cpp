@@ -125,12 +125,10 @@ void NodeVolumeLimits::Evaluate(const Wanted& wanted, const Attempt& attempt, Ro
   });
   rows -= *uncountable;
   RowSet& rejected = out.Reject(exceeded_, attempt.nodes().rows());
-  for (std::size_t i = 0; i < wanted.volumes.size(); ++i) {
-    const std::string& driver = wanted.volumes[i].driver;
-    const auto first = std::ranges::find(wanted.volumes, driver, &CsiVolume::driver);
-    if (static_cast<std::size_t>(first - wanted.volumes.begin()) == i)
-      AddExceeded(driver, wanted, rows, rejected);
-  }
+  // One group per driver. The order of the groups does not matter: all of them add to one set of rows.
+  FlatTextMap<std::vector<const CsiVolume*>> by_driver;
+  for (const CsiVolume& volume : wanted.volumes) by_driver[volume.driver].push_back(&volume);
+  for (const auto& [driver, volumes] : by_driver) AddExceeded(driver, volumes, rows, rejected);
 }
 
 // If several drivers are missing, kube-scheduler reports a random one; Berth reports the first in the order
@@ -150,27 +148,22 @@ void NodeVolumeLimits::RejectWithoutDriver(const Wanted& wanted, const Attempt& 
   }
 }
 
-void NodeVolumeLimits::AddExceeded(const std::string& driver_name, const Wanted& wanted, const RowSet& rows,
+void NodeVolumeLimits::AddExceeded(const std::string& driver_name,
+                                   const std::vector<const CsiVolume*>& of_driver, const RowSet& rows,
                                    RowSet& rejected) const {
   const auto* driver = volumes_.FindDriver(driver_name);
   if (driver == nullptr) return;
-  std::vector<const CsiVolume*> of_driver;
-  for (const CsiVolume& volume : wanted.volumes) {
-    if (volume.driver == driver_name) of_driver.push_back(&volume);
-  }
-  // First as if none of the volumes were on the node; then the rows that have some of them, one by one.
+  // First as if none of the volumes were on the node; usually no row is left then.
   RowSet full = rejected;
   full.Clear();
   AddFull(*driver, static_cast<std::int32_t>(of_driver.size()), rows, full);
-  for (const CsiVolume* volume : of_driver) {
-    volumes_.ForEachUser(volume->id, [&](Row row) {
-      if (!full.Has(row)) return;
-      const auto more = std::ranges::count_if(
-          of_driver, [&](const CsiVolume* other) { return !volumes_.IsUsed(other->id, row); });
-      if (more == 0 || driver->in_use[row] + more <= driver->limit[row]) full.Remove(row);
-    });
-  }
-  rejected |= full;
+  if (full.Empty()) return;
+  std::vector<std::int32_t> used(driver->limit.size());  // by row: of the pod's volumes
+  for (const CsiVolume* volume : of_driver) volumes_.ForEachUser(volume->id, [&](Row row) { ++used[row]; });
+  full.ForEach([&](std::size_t row) {
+    const std::int64_t more = std::ssize(of_driver) - used[row];
+    if (more > 0 && driver->in_use[row] + more > driver->limit[row]) rejected.Add(static_cast<Row>(row));
+  });
 }
 
 std::vector<framework::EventRegistration> NodeVolumeLimits::EventsToRegister() const {

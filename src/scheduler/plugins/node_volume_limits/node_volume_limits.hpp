@@ -33,8 +33,9 @@ class NodeVolumeLimits final : public framework::PreFilterPlugin, public framewo
                 framework::Rejections& out) const;
   void RejectWithoutDriver(const Wanted& wanted, const framework::Attempt& attempt, RowSet& rows,
                            framework::Rejections& out) const;
-  void AddExceeded(const std::string& driver, const Wanted& wanted, const RowSet& rows,
-                   RowSet& rejected) const;
+  // `of_driver`: the pod's volumes of this driver.
+  void AddExceeded(const std::string& driver, const std::vector<const cluster::CsiVolume*>& of_driver,
+                   const RowSet& rows, RowSet& rejected) const;
 
   const cluster::ClusterObjects& objects_;
   const cluster::VolumesInUse& volumes_;
