@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -73,33 +75,77 @@ std::unexpected<ApiError> MalformedPatch(std::string_view what) {
   return BadRequest(fmt::format("invalid strategic merge patch: {}", what));
 }
 
-json::value* FindByKey(json::array& list, std::string_view key, const json::value& wanted) {
-  for (auto& element : list) {
-    if (!element.is_object()) continue;
-    const json::value* have = Find(element.get_object(), key);
-    if (have != nullptr && *have == wanted) return &element;
+// The positions of a list's elements by merge key. The list may have several elements with one key, of which
+// the first is merged.
+class MergeIndex {
+ public:
+  MergeIndex(const json::array& list, std::string_view key) : key_(key) {
+    for (std::size_t at = 0; at < list.size(); ++at) Add(list[at], at);
   }
-  return nullptr;
-}
+  std::optional<std::size_t> First(const json::value& key) const {
+    const auto found = positions_.find(key);
+    return found == positions_.end() ? std::nullopt : std::optional(*found->second.begin());
+  }
+  void Add(const json::value& element, std::size_t at) {
+    const json::value* key = element.is_object() ? Find(element.get_object(), key_) : nullptr;
+    if (key != nullptr) positions_[*key].insert(at);
+  }
+  void Remove(const json::value& key, std::size_t at) {
+    const auto found = positions_.find(key);
+    found->second.erase(at);
+    if (found->second.empty()) positions_.erase(found);
+  }
+  void Clear() { positions_.clear(); }
 
-ApiResult<> MergeList(json::array& target, const json::array& patch, const MergedList& list) {
+ private:
+  std::string_view key_;
+  std::unordered_map<json::value, std::set<std::size_t>> positions_;
+};
+
+// `removed` receives the positions of deleted elements, which stay in the list until all elements of the
+// patch are merged: positions must not change in between.
+ApiResult<> MergeElements(json::array& target, const json::array& patch, const MergedList& list,
+                          std::unordered_set<std::size_t>& removed) {
+  MergeIndex index(target, list.key);
   for (const auto& element : patch) {
     if (!element.is_object()) return NoMergeKey(element, list.key);
     const auto directive = FindString(element.get_object(), kDirective);
     const json::value* key = Find(element.get_object(), list.key);
     if (directive == "replace" && key == nullptr) {
       target.clear();  // the other elements of the patch form the new list
+      removed.clear();
+      index.Clear();
       continue;
     }
     if (key == nullptr) return NoMergeKey(element, list.key);
-    json::value* existing = FindByKey(target, list.key, *key);
+    const auto existing = index.First(*key);
     if (directive == "delete") {
-      if (existing != nullptr) target.erase(existing);
+      if (!existing) continue;
+      index.Remove(*key, *existing);
+      removed.insert(*existing);
       continue;
     }
-    if (existing == nullptr) existing = &target.emplace_back(json::object());
-    BERTH_RETURN_IF_ERROR(Merge(existing->get_object(), element.get_object(), list.name));
+    const std::size_t at = existing.value_or(target.size());
+    if (!existing) target.emplace_back(json::object());
+    BERTH_RETURN_IF_ERROR(Merge(target[at].get_object(), element.get_object(), list.name));
+    // Nulls within a key that is an object are not stored, so that it may differ from the patch's.
+    const json::value* stored = Find(target[at].get_object(), list.key);
+    if (existing && (stored == nullptr || *stored != *key)) index.Remove(*key, at);
+    if (!existing || stored == nullptr || *stored != *key) index.Add(target[at], at);
   }
+  return {};
+}
+
+ApiResult<> MergeList(json::array& target, const json::array& patch, const MergedList& list) {
+  std::unordered_set<std::size_t> removed;
+  BERTH_RETURN_IF_ERROR(MergeElements(target, patch, list, removed));
+  if (removed.empty()) return {};
+  json::array kept(target.storage());
+  kept.reserve(target.size() - removed.size());
+  for (std::size_t at = 0; at < target.size(); ++at) {
+    if (!removed.contains(at)) kept.push_back(std::move(target[at]));
+  }
+  target = std::move(kept);
   return {};
 }
 
