@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <boost/url/parse.hpp>
 #include <boost/url/url.hpp>
 #include <map>
-#include <mutex>
-#include <vector>
+#include <utility>
 
 #include "base/redact.hpp"
 #include "http/base64.hpp"
@@ -112,7 +112,9 @@ class HttpTransport final : public Transport {
                 std::size_t max_reply_bytes)
       : shared_(std::make_shared<Shared>(io, std::move(environment), std::move(tls), std::move(origin),
                                          max_reply_bytes)) {}
-  ~HttpTransport() override { shared_->Close(); }
+  ~HttpTransport() override {
+    shared_->io.Sync([this] { shared_->Close(); });
+  }
 
   CallId Send(TransportRequest request_data, Done done) override {
     auto pending_request = std::make_shared<PendingRequest>();
@@ -122,11 +124,18 @@ class HttpTransport final : public Transport {
         std::make_shared<const std::string>(std::move(pending_request->request_data.body));
     pending_request->done = std::move(done);
     pending_request->began = shared_->io.Now();
-    const CallId id = shared_->Add(pending_request);
-    Shared::Send(shared_, pending_request);
+    const CallId id = pending_request->id = ++last_id_;
+    const auto start = [shared = shared_, pending_request] {
+      shared->pending.emplace(pending_request->id, pending_request);
+      Shared::Send(shared, pending_request);
+    };
+    shared_->io.OnThread() ? start() : shared_->io.Post(start);
     return id;
   }
-  void Cancel(CallId call) override { shared_->Cancel(call); }
+  // Never runs at once: a callback that the client calls while it sends a request may cancel this request.
+  void Cancel(CallId call) override {
+    shared_->io.Post([shared = shared_, call] { shared->Cancel(call); });
+  }
 
  private:
   // A request in progress, including its redirects.
@@ -141,7 +150,6 @@ class HttpTransport final : public Transport {
     int redirects = 0;
     http::Client* client = nullptr;
     http::Transport::CallId call = 0;
-    bool cancelled = false;
   };
   using PendingRequestPtr = std::shared_ptr<PendingRequest>;
 
@@ -152,7 +160,8 @@ class HttpTransport final : public Transport {
     std::uint64_t last_use = 0;
   };
 
-  // Shared with callbacks, because responses may arrive while the transport is destroyed.
+  // Shared with callbacks, because responses may arrive while the transport is destroyed. Only the io thread
+  // calls its functions, and no lock is held: a client calls callbacks, which may call the transport again.
   struct Shared {
     Shared(http::IoThread& io, Environment environment, http::TlsOptions tls, std::string origin,
            std::size_t max_reply_bytes)
@@ -167,39 +176,23 @@ class HttpTransport final : public Transport {
     const http::TlsOptions tls;
     const std::string origin;  // of the configured URL, see Name
     const std::size_t max_reply_bytes;
-    std::mutex mutex;
-    CallId last_id = 0;
     std::map<CallId, PendingRequestPtr> pending;
     std::map<std::string, Peer> peers;  // by origin
     std::uint64_t uses = 0;
     bool closed = false;
 
-    CallId Add(const PendingRequestPtr& pending_request) {
-      std::scoped_lock lock(mutex);
-      pending_request->id = ++last_id;
-      pending.emplace(pending_request->id, pending_request);
-      return pending_request->id;
-    }
-
     void Close() {
-      std::map<std::string, Peer> ending;
-      {
-        std::scoped_lock lock(mutex);
-        closed = true;
-        std::swap(ending, peers);
-      }
+      closed = true;
+      // The callbacks of the requests that this ends use `peers`.
+      const std::map<std::string, Peer> ending = std::exchange(peers, {});
     }
 
     void Cancel(CallId call) {
-      std::scoped_lock lock(mutex);
       const auto found = pending.find(call);
-      if (found == pending.end()) return;
-      found->second->cancelled = true;
-      if (found->second->client != nullptr && !closed) found->second->client->Cancel(found->second->call);
+      if (found != pending.end() && !closed) found->second->client->Cancel(found->second->call);
     }
 
-    // `removed`: idle peers, to be destroyed without the lock: the destructor waits for the io thread.
-    Expected<Peer*> PeerOf(const http::Origin& target, std::vector<Peer>& removed) {
+    Expected<Peer*> PeerOf(const http::Origin& target) {
       const std::string name = Name(target);
       if (const auto found = peers.find(name); found != peers.end()) return &found->second;
       BERTH_TRY(auto proxy, http::ProxyFromVariables(target, environment.variable));
@@ -208,7 +201,7 @@ class HttpTransport final : public Transport {
         // The certificate identifies this scheduler to the configured extender only.
         options.certificate_pem.clear();
         options.key_pem.clear();
-        RemoveIdleRedirectPeers(removed);
+        RemoveIdleRedirectPeers();
       }
       BERTH_TRY(auto client, http::Client::Make(io, {.origin = target,
                                                      .tls = std::move(options),
@@ -218,7 +211,7 @@ class HttpTransport final : public Transport {
     }
 
     // Leaves room for one more.
-    void RemoveIdleRedirectPeers(std::vector<Peer>& removed) {
+    void RemoveIdleRedirectPeers() {
       while (peers.size() > kRedirectOrigins) {
         auto oldest = peers.end();
         for (auto peer = peers.begin(); peer != peers.end(); ++peer) {
@@ -227,16 +220,12 @@ class HttpTransport final : public Transport {
             oldest = peer;
         }
         if (oldest == peers.end()) return;
-        removed.push_back(std::move(oldest->second));
         peers.erase(oldest);
       }
     }
 
     void Finish(const PendingRequestPtr& pending_request, Expected<Reply> reply) {
-      {
-        std::scoped_lock lock(mutex);
-        pending.erase(pending_request->id);
-      }
+      pending.erase(pending_request->id);
       pending_request->done(std::move(reply));
     }
     void Fail(const PendingRequestPtr& pending_request, ErrorCode code, const std::string& what) {
@@ -250,17 +239,9 @@ class HttpTransport final : public Transport {
       if (!target) return self->Fail(pending_request, target.error().code, target.error().message);
       http::ClientRequest request;
       if (!self->Prepare(pending_request, *target, request)) return;
-      std::vector<Peer> removed;  // destroyed after the lock
-      std::unique_lock lock(self->mutex);
-      if (self->closed || pending_request->cancelled) {
-        lock.unlock();
-        return self->Fail(pending_request, ErrorCode::kCancelled, "context canceled");
-      }
-      auto peer = self->PeerOf(target->origin, removed);
-      if (!peer) {
-        lock.unlock();
-        return self->Fail(pending_request, peer.error().code, peer.error().message);
-      }
+      if (self->closed) return self->Fail(pending_request, ErrorCode::kCancelled, "context canceled");
+      auto peer = self->PeerOf(target->origin);
+      if (!peer) return self->Fail(pending_request, peer.error().code, peer.error().message);
       ++(*peer)->calls;
       (*peer)->last_use = ++self->uses;
       pending_request->client = (*peer)->client.get();
@@ -269,7 +250,6 @@ class HttpTransport final : public Transport {
           [self, pending_request, name = Name(target->origin)](Expected<http::ClientResponse> response) {
             OnResponse(self, pending_request, std::move(response));
             // Last: a client must not be removed while it calls this function.
-            std::scoped_lock done(self->mutex);
             if (const auto used = self->peers.find(name); used != self->peers.end()) --used->second.calls;
           });
     }
@@ -333,6 +313,7 @@ class HttpTransport final : public Transport {
   };
 
   const std::shared_ptr<Shared> shared_;
+  std::atomic<CallId> last_id_{0};
 };
 
 Expected<std::string> Material(const std::string& data, const std::string& file,

@@ -134,5 +134,45 @@ TEST_F(HttpTransportTest, ConnectionsToFewRedirectOriginsAreKept) {
   EXPECT_EQ(configured.connections(), 1) << "the configured one is always kept";
 }
 
+TEST_F(HttpTransportTest, ARequestCanBeCancelledWhileItsRedirectIsSent) {
+  http::FakeServer server([&](http::FakePeer& peer, int) {
+    if (peer.Read()) peer.Answer(307, "", LocationOf(configured_port_));
+    while (peer.Read()) {
+    }
+  });
+  configured_port_ = server.port();
+  const auto transport = Connect(At(UrlOf(server)));
+  std::promise<Transport::CallId> id;
+  std::promise<Expected<Reply>> reply;
+  int sent = 0;
+  id.set_value(transport->Send({.url = UrlOf(server) + "/filter",
+                                .body = "{}",
+                                .timeout = {},
+                                .refused = [&]() -> std::optional<std::string> {
+                                  if (++sent == 2) transport->Cancel(id.get_future().get());
+                                  return std::nullopt;
+                                }},
+                               [&](Expected<Reply> r) { reply.set_value(std::move(r)); }));
+  const auto cancelled = reply.get_future().get();
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(cancelled.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(sent, 2);
+}
+
+TEST_F(HttpTransportTest, ARequestCanBeCancelledOnTheIoThread) {
+  std::promise<void> received;
+  http::FakeServer server([&](http::FakePeer& peer, int) {
+    if (peer.Read()) received.set_value();
+    peer.Read();
+  });
+  const auto transport = Connect(At(UrlOf(server)));
+  std::promise<Expected<Reply>> reply;
+  const auto id = transport->Send({.url = UrlOf(server) + "/filter", .body = "{}", .timeout = {}},
+                                  [&](Expected<Reply> r) { reply.set_value(std::move(r)); });
+  received.get_future().wait();
+  io_.Sync([&] { transport->Cancel(id); });
+  EXPECT_EQ(reply.get_future().get().error().code, ErrorCode::kCancelled);
+}
+
 }  // namespace
 }  // namespace berth::extenders
