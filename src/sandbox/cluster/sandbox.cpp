@@ -15,6 +15,7 @@
 #include "sandbox/kubelet/devices/device_attachments.hpp"
 #include "sandbox/kubelet/devices/device_drivers.hpp"
 #include "sandbox/kubelet/node_failure.hpp"
+#include "sandbox/store/guard.hpp"
 
 namespace berth::sandbox {
 
@@ -143,7 +144,7 @@ void Sandbox::Impl::Arm() {
   timer.expires_after(std::max(*next - clock.Now(), Duration::zero()));
   timer.async_wait([this](const boost::system::error_code& error) {
     if (error) return;  // re-armed for an earlier time
-    timers.RunDue();
+    RunTimersGuarded(timers);
     Arm();
   });
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sandbox/store/guard.hpp"
+
 namespace berth::sandbox {
 namespace {
 
@@ -52,7 +54,9 @@ void NodeLifecycle::Monitor() {
   }
   std::ranges::sort(silent);  // same seed, same run
   for (const auto& name : silent) {
-    if (const ObjectPtr node = context_.store().Get(Known().nodes, name)) DeclareUnknown(*node);
+    const ObjectPtr node = context_.store().Get(Known().nodes, name);
+    // Guarded one by one: the monitoring must go on.
+    if (node) RunGuarded("the controller", name, [&] { DeclareUnknown(*node); });
   }
   context_.timers.After(kPeriod, [this] { Monitor(); });
 }

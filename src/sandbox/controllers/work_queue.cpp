@@ -1,10 +1,8 @@
 #include "sandbox/controllers/work_queue.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <exception>
+
+#include "sandbox/store/guard.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -16,12 +14,9 @@ constexpr std::chrono::seconds kLastRetry{1000};
 
 // One object that a controller cannot handle must not end the process.
 WorkQueue::Outcome Guarded(const WorkQueue::Reconcile& reconcile, const std::string& key) {
-  try {
-    return reconcile(key);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "berth sandbox: the controller of \"{}\" failed: {}\n", key, error.what());
-    return {.failed = true};
-  }
+  WorkQueue::Outcome outcome{.failed = true};
+  RunGuarded("the controller", key, [&] { outcome = reconcile(key); });
+  return outcome;
 }
 
 }  // namespace

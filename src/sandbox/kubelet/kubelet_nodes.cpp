@@ -4,6 +4,7 @@
 #include "sandbox/kubelet/kubelet.hpp"
 #include "sandbox/kubelet/node_pool.hpp"
 #include "sandbox/kubelet/pod_status.hpp"
+#include "sandbox/store/guard.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -118,8 +119,11 @@ void Kubelet::SendHeartbeats(bool first) {
     const ObjectPtr current = (node++)->second;  // the write replaces it
     const NodeFailure& failure = FailureAt(current->name);
     if (failure.silent) continue;
-    RenewLease(*current);
-    if (rounds_ % status_rounds == status_rounds - 1) Post(current->name, current->uid);
+    // Guarded one by one: the heartbeats of the other nodes must go on.
+    RunGuarded("a heartbeat", current->name, [&] {
+      RenewLease(*current);
+      if (rounds_ % status_rounds == status_rounds - 1) Post(current->name, current->uid);
+    });
   }
   next_heartbeat_ = node == nodes.end() ? "\x7f" : node->first;
   timers_.After(kHeartbeatTick, [this] { SendHeartbeats(false); });

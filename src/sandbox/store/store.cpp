@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sandbox/store/guard.hpp"
+
 namespace berth::sandbox {
 
 Store::Store(std::size_t window) : window_(window), tables_(Resources().size()) {}
@@ -38,7 +40,8 @@ void Store::Record(const ResourceType& type, Change change) {
     table.dropped_until = table.history.front().version;
     table.history.pop_front();
   }
-  for (StoreObserver* observer : observers_) observer->OnChange(type, change);
+  for (StoreObserver* observer : observers_)
+    RunGuarded("a store observer's update", change.subject().key, [&] { observer->OnChange(type, change); });
 }
 
 void Store::Compact() {

@@ -25,7 +25,8 @@ struct Change {
 };
 
 // Called after every change, in the order of versions. Must not write to the store from the callback: later
-// observers would receive the two changes in the wrong order.
+// observers would receive the two changes in the wrong order. An exception of an observer is printed; the
+// write and the other observers are not affected.
 class StoreObserver {
  public:
   virtual ~StoreObserver() = default;

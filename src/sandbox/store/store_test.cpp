@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <stdexcept>
+
+#include "sandbox/store/guard.hpp"
+
 namespace berth::sandbox {
 namespace {
 
@@ -41,6 +45,36 @@ TEST(Store, ATextBeginsWithKindAndApiVersionAndContainsItsResourceVersion) {
             R"("resourceVersion":"1"},"spec":{"nodeName":"n1"}})");
   EXPECT_EQ(*pod->Label("app"), "x");
   EXPECT_EQ(pod->Label("other"), nullptr);
+}
+
+TEST(Store, AnObserverThatThrowsDoesNotAffectTheWriteAndTheOtherObservers) {
+  struct Throwing final : StoreObserver {
+    void OnChange(const ResourceType&, const Change&) override { throw std::runtime_error("broken"); }
+  } throwing;
+  struct Counting final : StoreObserver {
+    void OnChange(const ResourceType&, const Change&) override { ++changes; }
+    int changes = 0;
+  } counting;
+  Store store(10);
+  store.Observe(throwing);
+  store.Observe(counting);
+  PutPod(store, "a", "x");
+  store.Remove(Known().pods, "a/x");
+  EXPECT_EQ(counting.changes, 2);
+  EXPECT_EQ(store.version(), 2u);
+}
+
+TEST(Guard, ATimerThatThrowsLeavesTheOthersInTheQueue) {
+  ManualClock clock;
+  TimerQueue timers(clock);
+  int runs = 0;
+  timers.After(Duration::zero(), [] { (void)json::value("text").as_int64(); });
+  timers.After(Duration::zero(), [&] { ++runs; });
+  RunTimersGuarded(timers);
+  EXPECT_EQ(timers.Next(), clock.Now());
+  RunTimersGuarded(timers);
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(timers.size(), 0u);
 }
 
 TEST(Store, ReturnsPastVersions) {
