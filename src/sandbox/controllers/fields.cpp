@@ -6,6 +6,8 @@
 #include <charconv>
 #include <vector>
 
+#include "kubernetes/api/timestamp.hpp"
+
 namespace berth::sandbox {
 
 std::int64_t IntAt(const json::object& object, std::string_view path, std::int64_t otherwise) {
@@ -31,30 +33,19 @@ const json::array& ArrayOrEmpty(const json::object& object, std::string_view pat
 }
 
 std::optional<WallTime> TimeOf(std::string_view text) {
-  static constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
-  if (text.size() < kForm.size()) return std::nullopt;
-  const auto number = [&](std::size_t from, std::size_t size) {
-    int value = -1;
-    std::from_chars(text.data() + from, text.data() + from + size, value);
-    return value;
-  };
-  const int year = number(0, 4), month = number(5, 2), day = number(8, 2);
-  const int hour = number(11, 2), minute = number(14, 2), second = number(17, 2);
-  if (year < 0 || month < 1 || day < 1 || hour < 0 || minute < 0 || second < 0) return std::nullopt;
-  const std::chrono::year_month_day date{std::chrono::year(year),
-                                         std::chrono::month(static_cast<unsigned>(month)),
-                                         std::chrono::day(static_cast<unsigned>(day))};
-  if (!date.ok()) return std::nullopt;
-  WallTime time = std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
-                  std::chrono::seconds(second);
-  if (text.size() > 20 && text[19] == '.') {
-    const std::size_t end = std::min(text.find_first_not_of("0123456789", 20), text.size());
-    const int fraction = number(20, std::min<std::size_t>(end - 20, 6));
-    std::int64_t micros = std::max(fraction, 0);
-    for (std::size_t i = end - 20; i < 6; ++i) micros *= 10;
-    time += std::chrono::microseconds(micros);
+  static constexpr auto kLast = std::chrono::floor<std::chrono::seconds>(WallTime::max()).time_since_epoch();
+  static constexpr std::size_t kFractionAt = std::string_view("dddd-dd-ddTdd:dd:dd.").size();
+  const auto seconds = api::ParseTimestamp(text);
+  if (!seconds || *seconds >= kLast.count() || *seconds <= -kLast.count()) return std::nullopt;
+  std::int64_t micros = 0;
+  std::size_t at = kFractionAt;
+  // Without a fraction, the character before is the Z or the sign of the offset.
+  const bool has_fraction = text[at - 1] == '.' || text[at - 1] == ',';
+  for (std::int64_t unit = 100'000; has_fraction && unit > 0; unit /= 10, ++at) {
+    if (text[at] < '0' || text[at] > '9') break;
+    micros += unit * (text[at] - '0');
   }
-  return time;
+  return WallTime(std::chrono::seconds(*seconds)) + std::chrono::microseconds(micros);
 }
 
 std::int64_t ScaledValue(const json::value* value, std::int64_t total, bool round_up,

@@ -17,7 +17,8 @@ bool BoolAt(const json::object& object, std::string_view path, bool otherwise = 
 const json::object& ObjectOrEmpty(const json::object& object, std::string_view path);
 const json::array& ArrayOrEmpty(const json::object& object, std::string_view path);
 
-// Parses RFC 3339 in UTC, the format of FormatTime and FormatMicroTime.
+// Parses RFC 3339 with any offset, to microseconds. nullopt if the text is not a time or not within the range
+// of WallTime.
 std::optional<WallTime> TimeOf(std::string_view text);
 
 // Resolves an IntOrString against `total`: "25%" is rounded up or down.

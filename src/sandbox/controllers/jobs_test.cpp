@@ -148,6 +148,24 @@ TEST(JobIndexes, OfClientsAreReadInOrderUpToAMillion) {
   EXPECT_TRUE(ParseIndexes("9223372036854775807,-5--1").empty());
 }
 
+TEST(Times, AreReadWithTheirOffsetsAndFractions) {
+  const struct {
+    std::string_view text, in_utc;
+  } rows[] = {{"2026-02-27T23:58:30Z", "2026-02-27T23:58:30.000000Z"},
+              {"2026-02-28T01:58:30+02:00", "2026-02-27T23:58:30.000000Z"},
+              {"2026-02-27T18:28:30-05:30", "2026-02-27T23:58:30.000000Z"},
+              {"2026-02-27T23:58:30.25Z", "2026-02-27T23:58:30.250000Z"},
+              {"2026-02-28T01:58:30.123456789+02:00", "2026-02-27T23:58:30.123456Z"}};
+  for (const auto& row : rows) {
+    const auto time = TimeOf(row.text);
+    ASSERT_TRUE(time.has_value()) << row.text;
+    EXPECT_EQ(FormatMicroTime(*time), row.in_utc) << row.text;
+  }
+  for (const std::string_view bad : {"", "2026-02-27", "2026-02-27T23:58:30", "2026-02-30T00:00:00Z",
+                                     "2026-02-27T23:58:30.Z", "9999-01-01T00:00:00Z"})
+    EXPECT_EQ(TimeOf(bad), std::nullopt) << bad;
+}
+
 TEST(CronSchedule, FindsTheNextTime) {
   const WallTime start = *TimeOf("2026-02-27T23:58:30Z");  // a Friday
   const struct {
