@@ -50,6 +50,7 @@ void UnmeasuredPods::OnPodRemoved(cluster::Row row, const cluster::PlacedPod& po
 void UnmeasuredPods::OnPodStarted(cluster::Row row, const cluster::PlacedPod& pod) {
   OnPodRemoved(row, pod);
   OnPodAdded(row, pod);
+  // NodeTable::ReplacePod only lists the row in start_changes, which invalidates no results.
   nodes_.InvalidateResults(row);
 }
 

@@ -43,6 +43,7 @@ void RecentPods::OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) {
 void RecentPods::OnPodStarted(cluster::Row row, const cluster::PlacedPod& pod) {
   OnPodRemoved(row, pod);
   OnPodAdded(row, pod);
+  // NodeTable::ReplacePod only lists the row in start_changes, which invalidates no results.
   nodes_.InvalidateResults(row);
 }
 
