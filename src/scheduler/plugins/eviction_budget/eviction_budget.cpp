@@ -73,6 +73,7 @@ EvictionBudget::EvictionBudget(const EvictionBudgetArgs& args, const std::string
       loops_(LoopsOf(args, handle)),
       handle_(handle),
       state_(handle.Keep<State>("EvictionBudget " + profile)),
+      replica_(handle.Keep<Replica>("EvictionBudget")),
       retry_(handle, state_->retry, kEvictionsAllowed) {
   for (const EvictionBudgetArgs::Budget& budget : args.budgets) {
     if (budget.ns == EvictionBudgetArgs::kOtherNamespaces) {
@@ -185,7 +186,7 @@ std::optional<EvictionLimit> EvictionBudget::LimitOf(std::string_view ns) const 
 // --- evictions ---
 
 void EvictionBudget::OnEviction(const framework::Preemptor& preemptor, std::span<const api::PodPtr> victims) {
-  state_->decides = true;
+  replica_->decides = true;
   for (const api::PodPtr& victim : victims) {
     if (Counts(*victim)) Record(*victim, Now());
     if (victim->metadata.deleting()) continue;
@@ -195,7 +196,7 @@ void EvictionBudget::OnEviction(const framework::Preemptor& preemptor, std::span
 
 // The update of a pod adds it again. A pod without a node in its object was placed by this replica.
 void EvictionBudget::OnPodAdded(cluster::Row, const PlacedPod& pod) {
-  if (pod.pod->spec.node_name.empty()) state_->decides = true;
+  if (pod.pod->spec.node_name.empty()) replica_->decides = true;
   const api::PodCondition* const mark = EvictionMark(*pod.pod);
   if (mark == nullptr) return;
   Record(*pod.pod, TimeOf(*mark));
@@ -230,7 +231,7 @@ void EvictionBudget::RecordLoop(const api::PodPtr& pod, const api::Pod& victim, 
                                 std::int64_t at) {
   if (!loops_) return;
   const auto loop = loops_->known->Add(victim, std::move(by), at, loops_->limit, Now());
-  if (loop && state_->decides) Report(pod, victim, *loop);
+  if (loop && replica_->decides) Report(pod, victim, *loop);
   UpdatePaused();
 }
 
@@ -252,7 +253,7 @@ void EvictionBudget::Report(const api::PodPtr& pod, const api::Pod& victim,
 void EvictionBudget::UpdatePaused() {
   if (paused_ == nullptr) return;
   const std::size_t paused = loops_->known->Paused(Now());
-  paused_->Set(state_->decides ? paused : 0);
+  paused_->Set(replica_->decides ? paused : 0);
   if (paused > 0) update_paused_.PostAfter(std::chrono::seconds(1));
 }
 
@@ -263,20 +264,20 @@ Expected<framework::StateEncoder> EvictionBudget::SaveState() {
               .retry = retry_.Save(),
               .loops = std::nullopt,
               .update_paused = update_paused_.due(),
-              .decides = state_->decides};
+              .decides = replica_->decides};
   if (loops_) saved.loops = loops_->known->Save();
   return EncodeLater(std::move(saved));
 }
 
 std::size_t EvictionBudget::SavedTimers() const { return retry_.timers() + (update_paused_.due() ? 1U : 0U); }
 
-// Profiles that share the loops have saved them with equal content.
+// Profiles have saved what they share with equal content.
 Expected<void> EvictionBudget::RestoreState(std::string_view text) {
   BERTH_TRY(const Saved saved, ReadJsonFields<Saved>(text));
   if (saved.loops.has_value() != loops_.has_value()) return Invalid("loops: expected as in the arguments");
   BERTH_RETURN_IF_ERROR(state_->history.Restore(saved.history));
   if (loops_) BERTH_RETURN_IF_ERROR(loops_->known->Restore(*saved.loops));
-  state_->decides = saved.decides;
+  replica_->decides = saved.decides;
   retry_.Restore(saved.retry);
   if (saved.update_paused) update_paused_.PostAt(*saved.update_paused);
   return {};

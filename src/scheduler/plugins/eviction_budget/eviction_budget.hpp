@@ -69,7 +69,10 @@ class EvictionBudget final : public framework::EvictionProtectionPlugin,
   struct State {
     EvictionHistory history;
     std::shared_ptr<RetryTime::State> retry = std::make_shared<RetryTime::State>();
-    bool decides = false;  // this replica has placed or evicted a pod
+  };
+  // Shared by all profiles, like the loops: any of them may be the one whose call completes a loop.
+  struct Replica {
+    bool decides = false;  // it has placed or evicted a pod
   };
   struct Saved {
     EvictionHistory::Saved history;
@@ -123,6 +126,7 @@ class EvictionBudget final : public framework::EvictionProtectionPlugin,
   const std::optional<Loops> loops_;  // nullopt: loops are not detected
   framework::Handle& handle_;
   const std::shared_ptr<State> state_;
+  const std::shared_ptr<Replica> replica_;
   Refusal last_refusal_;
   RetryTime retry_;
   // Null: no metrics are collected.

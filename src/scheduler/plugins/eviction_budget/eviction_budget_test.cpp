@@ -472,6 +472,19 @@ TEST_F(EvictionBudgetTest, AReplicaReportsLoopsOnceItHasPlacedOrEvictedAPod) {
   EXPECT_THAT(registry.Expose(), HasSubstr("berth_preemption_loop_paused_workloads{profile=\"\"} 2"));
 }
 
+TEST_F(EvictionBudgetTest, AProfileThatAReloadAddsReportsLoopsAtOnceIfTheReplicaHasEvictedAPod) {
+  const EvictionBudgetArgs args{
+      .min_run_seconds = 0, .budgets = {}, .loops = PreemptionLoopsArgs{.evictions = 2}};
+  plugin = std::make_unique<EvictionBudget>(args, "first", cluster.handle());
+  Evict({Pod("p")});
+  auto before = std::move(plugin);
+  plugin = std::make_unique<EvictionBudget>(args, "second", cluster.handle());
+  before.reset();
+  // Neither an eviction by this replica nor a placement follows.
+  for (const auto* name : {"b1", "b2"}) RunEvictedPodOf("batch", name);
+  EXPECT_EQ(Events().size(), 1U);
+}
+
 TEST_F(EvictionBudgetTest, TheGaugeOfPausesEndsWithTheLastInstanceThatHasLoops) {
   const auto shows = HasSubstr("berth_preemption_loop_paused_workloads");
   cluster.handle().metrics = &registry;
