@@ -368,6 +368,11 @@ bool BindingCycles::CancelPreBind(std::string_view uid, std::string message) {
   return true;
 }
 
+bool BindingCycles::IsInPreBind(std::string_view uid) const {
+  const auto found = cycles_.find(uid);
+  return found != cycles_.end() && found->second->stage == Cycle::Stage::kPreBind;
+}
+
 std::size_t BindingCycles::Abandon(const std::string& why) {
   std::vector<CyclePtr> left;
   std::size_t pending = 0;

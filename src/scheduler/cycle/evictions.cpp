@@ -194,9 +194,11 @@ void Evictions::EvictOne(const PreemptionPtr& preemption, const api::PodPtr& vic
                        parts_.bindings.CancelPreBind(uid, fmt::format("preempted by {}", preemption->plugin));
   if (!rejected && !stopped) return MarkAndDelete(preemption, victim, std::move(done));
   EmitPreempted(*preemption, victim, true);
-  // The victim's own handling comes first.
-  parts_.loop.Post(
-      [rejected, done = std::move(done)]() mutable { done({.resources_free = rejected, .result = {}}); });
+  // The victim's own handling comes first. If its binding has failed by then, the preemptor was still gated
+  // at that event, and no other one follows.
+  parts_.loop.Post([this, rejected, uid, done = std::move(done)]() mutable {
+    done({.resources_free = rejected || !parts_.bindings.IsInPreBind(uid), .result = {}});
+  });
 }
 
 void Evictions::MarkAndDelete(const PreemptionPtr& preemption, const api::PodPtr& victim, Done done) {

@@ -475,6 +475,27 @@ TEST_F(PreemptionTest, TheBindingOfAVictimInPreBindIsCancelled) {
   EXPECT_THAT(Bound(), ElementsAre("high"));
 }
 
+// The binding fails after its cancellation, but before the preemption has ended: the failure is no event for
+// the preemptor, which is gated until then.
+TEST_F(PreemptionTest, APodIsRetriedIfTheBindingOfItsLastVictimFailsWhileItIsStillPreempting) {
+  const api::PodPtr low = AddPod(Low("low", "500m"));
+  AddPod(MakePod("slow").Cpu("500m"));
+  ASSERT_THAT(script.owed, SizeIs(1));
+  api.hold = true;
+  AddPod(High());
+  Release();  // the condition has been written
+  ASSERT_THAT(Deleted(), ElementsAre("low"));
+  Remove(Terminate(low));
+  EXPECT_EQ(PlaceOf("high"), "gated");
+  // In one batch: the response to the DELETE, after which the last victim is evicted, and the failure.
+  api.Release();
+  for (auto& answer : std::exchange(script.owed, {})) answer(Status::Error("broken"));
+  Settle();
+  EXPECT_THAT(NotesOf("Preempted"),
+              Contains("slow: Preempted by pod uid-of-high on node n1 (in kube-scheduler memory)."));
+  EXPECT_THAT(Bound(), ElementsAre("high"));
+}
+
 // While a decision waits for an extender, it executes the steps that were posted as succeeded. The end of a
 // cancelled binding is none of them, although its PreBind has succeeded.
 TEST_F(PreemptionTest, ACancelledBindingEndsAfterTheDecisionDuringWhichItsPreBindSucceeds) {
