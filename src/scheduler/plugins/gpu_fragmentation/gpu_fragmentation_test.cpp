@@ -504,6 +504,32 @@ TEST_F(GpuDevices, AMixOfClaimsIsRestored) {
     EXPECT_THAT(text, HasSubstr(part));
 }
 
+// Otherwise a scheduler and one that continues from its recording would differ: only the former is at the
+// limit of models.
+TEST_F(GpuDevices, ModelsOfDevicesThatAreGoneAreForgottenWhenTheStateIsSaved) {
+  cluster_.Add(MakeNode("many").Cpu("16").Memory("64Gi").Pods("110"));
+  const auto put_slice = [&](std::size_t count) {
+    std::string devices;
+    for (std::size_t i = 1; i <= count; ++i) {
+      devices += fmt::format(R"({}{{"name": "g{}", "capacity": {{"memory": {{"value": "{}"}}}}}})",
+                             i == 1 ? "" : ", ", i, i);
+    }
+    cluster_.Put(Read<api::ResourceSlice>(
+        fmt::format(R"({{"metadata": {{"name": "many"}}, "spec": {{"driver": "d", "nodeName": "many",
+        "pool": {{"name": "many", "resourceSliceCount": 1}}, "devices": [{}]}}}})",
+                    devices)));
+  };
+  put_slice(GpuCatalog::kMostModels);
+  PutClaim("half", 500);
+  const auto plugin = cluster_.Make<GpuFragmentation>(fmt::format("{{{}}}", kClaimMix));
+  cluster_.RawScores(*plugin, PodWith("half"));
+  put_slice(0);
+  AddNode("late");
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("half")).at("late"), 0) << "its model is beyond the limit";
+  TextOf(*plugin);
+  EXPECT_EQ(cluster_.RawScores(*plugin, PodWith("half")).at("late"), 500'000'000);
+}
+
 // --- kept results ---
 
 // A plugin that has seen all changes gives the same scores as a new one.
