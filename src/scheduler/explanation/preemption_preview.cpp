@@ -1,45 +1,31 @@
 #include "scheduler/explanation/preemption_preview.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <cstdint>
 #include <utility>
 
 #include "scheduler/cluster/eviction_budgets.hpp"
 #include "scheduler/explanation/explain_pod.hpp"
+#include "scheduler/framework/eviction_cost.hpp"
 
 namespace berth::explanation {
 namespace {
 
 using Candidate = PreemptionPreview::Candidate;
 using cluster::Row;
+using framework::EvictionCost;
 
-// kube-scheduler's criteria, compared in this order; less is better. The last one is negative: the victim of
-// the highest priority that started first should have started late.
-struct Cost {
-  std::int64_t violations = 0, highest_priority = 0, sum_of_priorities = 0, victims = 0, started_ago = 0;
-  friend auto operator<=>(const Cost&, const Cost&) = default;
-};
-
-Cost CostOf(const framework::Eviction& eviction) {
-  Cost cost{.violations = eviction.violations,
-            .highest_priority = INT64_MIN,
-            .victims = std::ssize(eviction.victims)};
-  std::int64_t earliest = INT64_MAX;
-  for (const api::PodPtr& victim : eviction.victims) {
-    const std::int64_t priority = victim->spec.priority;
-    const std::int64_t started = victim->status.start_time == 0 ? INT64_MAX : victim->status.start_time;
-    earliest = priority > cost.highest_priority    ? started
-               : priority == cost.highest_priority ? std::min(earliest, started)
-                                                   : earliest;
-    cost.highest_priority = std::max(cost.highest_priority, priority);
-    // Shifted to be non-negative, so that more victims never have a smaller sum.
-    cost.sum_of_priorities += priority + std::int64_t{INT32_MAX} + 1;
-  }
-  cost.started_ago = -earliest;
-  return cost;
+EvictionCost CostOf(const framework::Eviction& eviction) {
+  return framework::CostOfEviction(
+      eviction.violations, eviction.victims,
+      [](const api::PodPtr& victim) -> std::int64_t { return victim->spec.priority; },
+      [](const api::PodPtr& victim) {
+        const std::int64_t start = victim->status.start_time;
+        return start == 0 ? INT64_MAX : start;
+      });
 }
 
-std::string DrawbackOf(const Cost& cost, const Cost& selected) {
+std::string DrawbackOf(const EvictionCost& cost, const EvictionCost& selected) {
   if (cost.violations > selected.violations) return "more victims violate a PodDisruptionBudget";
   if (cost.highest_priority > selected.highest_priority) return "a victim has a higher priority";
   if (cost.sum_of_priorities > selected.sum_of_priorities)
@@ -52,7 +38,7 @@ std::string DrawbackOf(const Cost& cost, const Cost& selected) {
 
 struct Evaluated {
   Row row = cluster::kNoRow;
-  Cost cost;
+  EvictionCost cost;
   framework::Eviction eviction;
 };
 
@@ -75,7 +61,7 @@ std::vector<Row> RowsToTry(assembly::PodEvaluator& evaluator, const record::Nomi
   return rows;
 }
 
-Candidate Describe(const Evaluated& evaluated, const Cost& selected, const cluster::NodeTable& nodes,
+Candidate Describe(const Evaluated& evaluated, const EvictionCost& selected, const cluster::NodeTable& nodes,
                    const cluster::EvictionBudgets& budgets) {
   const std::vector<api::PodPtr>& victims = evaluated.eviction.victims;
   Candidate candidate{.node = nodes.name(evaluated.row),
@@ -113,7 +99,7 @@ PreemptionPreview PreviewPreemption(assembly::PodEvaluator& evaluator, const api
       alone.Add(row);
       framework::PostFilterResult result = run(alone);
       if (!result.eviction) continue;
-      const Cost cost = CostOf(*result.eviction);
+      const EvictionCost cost = CostOf(*result.eviction);
       found.push_back({row, cost, *std::move(result.eviction)});
     }
   });
