@@ -1,7 +1,9 @@
 // Fakes of the ports that record all calls.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -132,14 +134,17 @@ class FakeLoop final : public framework::LoopExecutor {
   Duration now_{};
 };
 
-// The services of a scheduler without waiting pods.
+// The services of a scheduler. Only FindWaitingPod finds waiting pods.
 class FakeServices final : public framework::SchedulerServices {
  public:
   void RunBlocking(std::move_only_function<void()> work) override { work(); }
   api::PodPtr FindPod(const api::ObjectMeta&) const override {
     return pod_exists ? std::make_shared<const api::Pod>() : nullptr;
   }
-  framework::WaitingPod* FindWaitingPod(std::string_view) override { return nullptr; }
+  framework::WaitingPod* FindWaitingPod(std::string_view uid) override {
+    const auto found = waiting.find(uid);
+    return found == waiting.end() ? nullptr : found->second;
+  }
   void ForEachWaitingPod(const std::function<void(framework::WaitingPod&)>&) override {}
   bool IsPreempting(std::string_view) const override { return false; }
   void PublishEvent(const framework::ClusterEvent& event, const framework::EventObjects&) override {
@@ -149,7 +154,8 @@ class FakeServices final : public framework::SchedulerServices {
   void ActivateMembers(const std::string&) override {}
 
   bool pod_exists = true;
-  std::vector<std::string> published;  // labels of the events
+  std::map<std::string, framework::WaitingPod*, std::less<>> waiting;  // by UID; not owned
+  std::vector<std::string> published;                                  // labels of the events
 };
 
 }  // namespace berth::testing

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "testing/cluster.hpp"
 
 namespace berth::plugins {
@@ -81,6 +85,119 @@ TEST_F(GangSchedulingTest, PermitWaitsUntilMinCountMembersAreScheduled) {
   EXPECT_EQ(first.status.Message(), "waiting for minCount pods from a gang to be scheduled");
   EXPECT_EQ(first.timeout, std::chrono::minutes(5));
   EXPECT_TRUE(permit("b").status.ok());
+}
+
+// --- members that wait ---
+
+// A pod that waits for Permit, with the plugins that have allowed it.
+class WaitingMember final : public framework::WaitingPod {
+ public:
+  WaitingMember(const cluster::PodInfo& pod, Cluster& cluster)
+      : pod_(pod), waiting_(cluster.services().waiting) {
+    waiting_[pod_.pod->metadata.uid] = this;
+  }
+  ~WaitingMember() override { waiting_.erase(pod_.pod->metadata.uid); }
+  WaitingMember(const WaitingMember&) = delete;
+  WaitingMember& operator=(const WaitingMember&) = delete;
+  const cluster::PodInfo& pod() const override { return pod_; }
+  const std::string& node() const override { return node_; }
+  std::vector<std::string> PendingPlugins() const override { return {}; }
+  void Allow(std::string_view name) override { allowed.emplace_back(name); }
+  bool Reject(std::string_view, std::string) override { return false; }
+  bool Preempt(std::string_view, std::string) override { return false; }
+
+  std::vector<std::string> allowed;
+
+ private:
+  const cluster::PodInfo pod_;
+  const std::string node_ = "n1";
+  std::map<std::string, framework::WaitingPod*, std::less<>>& waiting_;
+};
+
+class GangSchedulingWaitTest : public GangSchedulingTest {
+ protected:
+  void PutMembers(const std::string& group, std::int32_t min_count, const std::vector<std::string>& names) {
+    cluster.groups().PutObject(MakeGroup(group, min_count));
+    for (const std::string& name : names) AddMember(name, group);
+  }
+  Code Permit(GangScheduling& of, const std::string& name, const std::string& group = "g") {
+    const auto pod = MakePod(name).Uid(name).Group(group).Share();
+    cluster.groups().Assume(*pod, "n1");
+    const cluster::PodInfo info = cluster.Prepare(*pod);
+    const std::string node = "n1";
+    return of.Permit({info, node, cluster.state()}).status.code;
+  }
+  WaitingMember Waits(const std::string& name, const std::string& group = "g") {
+    return {cluster.Prepare(MakePod(name).Uid(name).Group(group)), cluster};
+  }
+};
+
+const std::vector<std::string> kByTheGang = {"GangScheduling"};
+
+TEST_F(GangSchedulingWaitTest, TheMemberThatCompletesTheGangAllowsThoseThatWait) {
+  PutMembers("g", 3, {"a", "b", "c"});
+  PutMembers("other", 2, {"x"});
+  const WaitingMember a = Waits("a"), b = Waits("b"), x = Waits("x", "other");
+  EXPECT_EQ(Permit(*plugin, "x", "other"), Code::kWait);
+  EXPECT_EQ(Permit(*plugin, "a"), Code::kWait);
+  EXPECT_EQ(Permit(*plugin, "b"), Code::kWait);
+  EXPECT_TRUE(a.allowed.empty());
+  EXPECT_EQ(Permit(*plugin, "c"), Code::kSuccess);
+  EXPECT_EQ(a.allowed, kByTheGang);
+  EXPECT_EQ(b.allowed, kByTheGang);
+  EXPECT_TRUE(x.allowed.empty()) << "it is of another group";
+}
+
+TEST_F(GangSchedulingWaitTest, AWaitingMemberIsAllowedOnce) {
+  PutMembers("g", 2, {"a", "b", "c"});
+  const WaitingMember a = Waits("a");
+  Permit(*plugin, "a");
+  EXPECT_EQ(Permit(*plugin, "b"), Code::kSuccess);
+  EXPECT_EQ(Permit(*plugin, "c"), Code::kSuccess);
+  EXPECT_EQ(a.allowed, kByTheGang);
+}
+
+TEST_F(GangSchedulingWaitTest, AMemberInOneProfileCompletesAGangThatWaitsInAnother) {
+  PutMembers("g", 2, {"a", "b"});
+  const auto other_profile = cluster.Make<GangScheduling>();
+  const WaitingMember a = Waits("a");
+  EXPECT_EQ(Permit(*plugin, "a"), Code::kWait);
+  EXPECT_EQ(Permit(*other_profile, "b"), Code::kSuccess);
+  EXPECT_EQ(a.allowed, kByTheGang);
+}
+
+TEST_F(GangSchedulingWaitTest, MembersKeepWaitingWhenAReloadReplacesThePlugin) {
+  PutMembers("g", 2, {"a", "b"});
+  const WaitingMember a = Waits("a");
+  EXPECT_EQ(Permit(*plugin, "a"), Code::kWait);
+  auto next = cluster.Make<GangScheduling>();
+  plugin = std::move(next);
+  EXPECT_EQ(Permit(*plugin, "b"), Code::kSuccess);
+  EXPECT_EQ(a.allowed, kByTheGang);
+}
+
+// At the end of the process all bindings end before the plugins; a later scheduler has no member that waits.
+TEST_F(GangSchedulingWaitTest, NoMemberWaitsAfterTheEndOfTheLastInstance) {
+  PutMembers("g", 2, {"a", "b"});
+  const WaitingMember a = Waits("a");
+  EXPECT_EQ(Permit(*plugin, "a"), Code::kWait);
+  plugin.reset();
+  plugin = cluster.Make<GangScheduling>();
+  EXPECT_EQ(Permit(*plugin, "b"), Code::kSuccess);
+  EXPECT_TRUE(a.allowed.empty());
+}
+
+// When the scheduler stops, or the time-out has passed, the wait of a member ends without the plugin.
+TEST_F(GangSchedulingWaitTest, AMemberWhoseWaitHasEndedIsSkipped) {
+  PutMembers("g", 3, {"a", "b", "c"});
+  const WaitingMember b = Waits("b");
+  {
+    const WaitingMember a = Waits("a");
+    EXPECT_EQ(Permit(*plugin, "a"), Code::kWait);
+  }
+  EXPECT_EQ(Permit(*plugin, "b"), Code::kWait);
+  EXPECT_EQ(Permit(*plugin, "c"), Code::kSuccess);
+  EXPECT_EQ(b.allowed, kByTheGang);
 }
 
 // With the feature gate CompositePodGroup.
@@ -163,6 +280,26 @@ TEST_F(GangSchedulingInTreesTest, PermitWaitsUntilEnoughGroupsAreScheduled) {
   EXPECT_EQ(first.status.Message(), "waiting for composite pod group \"root\" tree to meet quorum");
   EXPECT_EQ(first.timeout, std::chrono::minutes(5));
   EXPECT_TRUE(permit("b", "g2").status.ok());
+}
+
+TEST_F(GangSchedulingInTreesTest, TheMemberThatCompletesATreeAllowsThoseOfItsOtherGroups) {
+  Put(MakeComposite("root", "", 2));
+  Put(MakeChildGroup("g1", "root"));
+  Put(MakeChildGroup("g2", "root"));
+  AddMember("a", "g1");
+  AddMember("b", "g2");
+  const WaitingMember a(cluster.Prepare(MakePod("a").Uid("a").Group("g1")), cluster);
+  const auto permit = [&](GangScheduling& of, const std::string& name, const std::string& group) {
+    const auto pod = MakePod(name).Uid(name).Group(group).Share();
+    cluster.groups().Assume(*pod, "n1");
+    const cluster::PodInfo info = cluster.Prepare(*pod);
+    const std::string node = "n1";
+    return of.Permit({info, node, cluster.state()}).status.code;
+  };
+  const auto other_profile = cluster.Make<GangScheduling>();
+  EXPECT_EQ(permit(*plugin, "a", "g1"), Code::kWait);
+  EXPECT_EQ(permit(*other_profile, "b", "g2"), Code::kSuccess);
+  EXPECT_EQ(a.allowed, kByTheGang);
 }
 
 TEST_F(GangSchedulingInTreesTest, EventsOfOneTreeConcernAllItsMembers) {
