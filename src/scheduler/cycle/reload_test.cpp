@@ -266,6 +266,32 @@ TEST_F(ReloadTest, AWriteThatHasNoResultKeepsNoPluginOfADestroyedScheduler) {
   EXPECT_EQ(doorkeepers, 0);
 }
 
+TEST_F(ReloadTest, APodInPermitIsRejectedWhenTheSchedulerStops) {
+  AddNode(MakeNode("n1").Cpu("4").Memory("4Gi"));
+  Start();
+  Reload(ConfigOf("[{plugins: {permit: {enabled: [{name: Doorkeeper}]}}}]"));
+  AddPod(MakePod("a").Uid("a"));
+  ASSERT_NE(engine->handle().scheduler.FindWaitingPod("a"), nullptr);
+  ASSERT_EQ(engine->cache().assumed_count(), 1U);
+  scheduler->Drain(std::chrono::minutes(1));
+  Settle();
+  EXPECT_EQ(engine->handle().scheduler.FindWaitingPod("a"), nullptr) << "no other pod can allow it any more";
+  EXPECT_EQ(engine->cache().assumed_count(), 0U);
+  EXPECT_EQ(scheduler->unconfirmed_bindings(), 0U);
+  EXPECT_THAT(Bound(), IsEmpty());
+}
+
+TEST_F(ReloadTest, APodInPermitKeepsNoPluginOfADestroyedScheduler) {
+  AddNode(MakeNode("n1").Cpu("4").Memory("4Gi"));
+  Start();
+  Reload(ConfigOf("[{plugins: {permit: {enabled: [{name: Doorkeeper}]}}}]"));
+  AddPod(MakePod("a").Uid("a"));
+  ASSERT_NE(engine->handle().scheduler.FindWaitingPod("a"), nullptr);
+  scheduler.reset();
+  engine.reset();
+  EXPECT_EQ(doorkeepers, 0);
+}
+
 TEST_F(ReloadTest, ANewQueueSortOrdersTheWaitingPods) {
   Start();
   for (const auto* name : {"a", "b", "c"})
