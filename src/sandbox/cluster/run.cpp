@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <csignal>
 #include <cstdio>
+#include <utility>
 
 #include "base/files.hpp"
 #include "sandbox/cluster/kubeconfig.hpp"
@@ -146,14 +147,17 @@ int RunSandbox(const RunOptions& run) {
     const auto written = WriteFileAtomically(run.kubeconfig, (*sandbox)->Kubeconfig(), 0600);
     if (!written) return PrintError(written.error().message);
   }
-  Announce(**sandbox, run);
+  // Before the announcement: whoever has read it may send signals.
+  boost::asio::signal_set signals(io, SIGINT, SIGTERM);
   boost::asio::signal_set save_signals(io, SIGUSR1);
   SaveOnSignal(save_signals, **sandbox, run.save);
+  Announce(**sandbox, run);
   int code = 0;
+  bool finishing = false;
   std::optional<SchedulerChild> scheduler;
   boost::asio::steady_timer timer(io);
-  boost::asio::signal_set signals(io, SIGINT, SIGTERM);
   const auto finish = [&] {
+    if (std::exchange(finishing, true)) return;
     timer.cancel();
     signals.cancel();
     scheduler.reset();

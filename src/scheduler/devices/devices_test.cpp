@@ -453,7 +453,7 @@ TEST_F(Devices, TheOrderOfDevicesDoesNotDecideWhetherThereIsASolution) {
     ASSERT_EQ(ordered.kind, listed.kind) << "seed " << seed << ": " << Text(ordered, claims);
     different += Text(ordered, claims) != Text(listed, claims) ? 1 : 0;
   }
-  EXPECT_GT(different, testing::Repetitions(20));
+  EXPECT_GE(different, testing::Repetitions(20));
 }
 
 // --- diagnosis ---

@@ -36,7 +36,7 @@ class StepReplay {
   }
 
  private:
-  static constexpr std::size_t kLeastScenarios = 5;
+  static constexpr std::size_t kLeastScenarios = testing::Repetitions(5);
 
   int ReplayFile(const std::string& path) const {
     std::size_t scenarios = 0;
