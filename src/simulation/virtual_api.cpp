@@ -87,18 +87,22 @@ VirtualApi::VirtualApi(VirtualTime& time, const Latencies& latencies, ports::Clu
       }) {}
 
 void VirtualApi::Publish(ports::ClusterChange change) {
-  time_.After(latencies_.watch,
-              [this, change = std::move(change)]() mutable { sink_.On(std::move(change)); });
+  published_.push_back(std::move(change));
+  time_.After(latencies_.watch, [this] {
+    sink_.On(std::move(published_.front()));
+    published_.pop_front();
+  });
 }
 
 // --- other clients ---
 
-void VirtualApi::CreatePod(api::Pod pod) {
+api::PodPtr VirtualApi::CreatePod(api::Pod&& pod) {
   pod.metadata.resource_version = NextVersion();
-  const auto shared = std::make_shared<const api::Pod>(std::move(pod));
-  const bool is_new = ObjectsOf<api::Pod>().try_emplace(shared->metadata.Key(), shared).second;
+  auto shared = std::make_shared<const api::Pod>(std::move(pod));
+  const bool is_new = ObjectsOf<api::Pod>().insert(Stored<api::Pod>{shared}).second;
   BERTH_CHECK(is_new, shared->metadata.name);
   Publish(ports::Change<api::Pod>{nullptr, shared});
+  return shared;
 }
 
 void VirtualApi::UpdatePod(api::Pod pod) {
@@ -113,11 +117,11 @@ void VirtualApi::TerminatePod(const std::string& key) {
   if (pod != nullptr && !pod->metadata.deleting()) Terminate(pod);
 }
 
-void VirtualApi::RemovePod(const std::string& key, std::string_view uid) {
+void VirtualApi::RemovePod(const ObjectName& name, std::string_view uid) {
   auto& pods = ObjectsOf<api::Pod>();
-  const auto found = pods.find(key);
-  if (found == pods.end() || found->second->metadata.uid != uid) return;
-  const api::PodPtr pod = std::move(found->second);
+  const auto found = pods.find(name);
+  if (found == pods.end() || found->object->metadata.uid != uid) return;
+  const api::PodPtr pod = found->object;
   pods.erase(found);
   Publish(ports::Change<api::Pod>{pod, nullptr});
   RemoveClaimsOf(uid);
@@ -143,6 +147,7 @@ void VirtualApi::RemoveClaimsOf(std::string_view pod_uid) {
 }
 
 void VirtualApi::ReleaseClaimsOf(const api::Pod& pod) {
+  if (std::get<Objects<api::ResourceClaim>>(objects_).empty()) return;
   for (const std::string& name : api::ClaimNamesOf(pod)) {
     const std::string key = KeyOf(pod.metadata.ns, name);
     const auto claim = Find<api::ResourceClaim>(key);
@@ -237,7 +242,7 @@ Expected<void> VirtualApi::Check(const api::PodPtr& pod, std::string_view name, 
 
 Expected<api::PodPtr> VirtualApi::FindPod(std::string_view ns, std::string_view name,
                                           std::string_view uid) const {
-  api::PodPtr pod = Find<api::Pod>(KeyOf(ns, name));
+  api::PodPtr pod = Find<api::Pod>(ObjectName{ns, name});
   BERTH_RETURN_IF_ERROR(Check(pod, name, uid));
   return pod;
 }
@@ -245,9 +250,9 @@ Expected<api::PodPtr> VirtualApi::FindPod(std::string_view ns, std::string_view 
 // One search for the read and the write: this is most of what a placement costs here.
 Expected<void> VirtualApi::ApplyBinding(const ports::Binding& binding) {
   auto& pods = ObjectsOf<api::Pod>();
-  const auto found = pods.find(KeyOf(binding.ns, binding.name));
-  BERTH_RETURN_IF_ERROR(Check(found == pods.end() ? nullptr : found->second, binding.name, binding.uid));
-  const api::PodPtr pod = found->second;
+  const auto found = pods.find(ObjectName{binding.ns, binding.name});
+  BERTH_RETURN_IF_ERROR(Check(found == pods.end() ? nullptr : found->object, binding.name, binding.uid));
+  const api::PodPtr pod = found->object;
   if (!pod->spec.node_name.empty() || pod->metadata.deleting()) {
     return Fail(ErrorCode::kConflict,
                 fmt::format("pod {} is being deleted or already assigned to node \"{}\"", pod->metadata.Key(),
@@ -262,7 +267,7 @@ Expected<void> VirtualApi::ApplyBinding(const ports::Binding& binding) {
   SetScheduled(bound->status, bound->status.start_time);
   ++bindings_;
   const api::PodPtr shared = std::move(bound);
-  found->second = shared;
+  found->object = shared;
   Publish(ports::Change<api::Pod>{pod, shared});
   if (observer_ != nullptr) observer_->OnBound(shared);
   return {};

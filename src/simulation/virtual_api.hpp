@@ -2,8 +2,10 @@
 // delivers every change to the scheduler.
 #pragma once
 
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <concepts>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -72,33 +74,33 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
   template <class T>
   void Remove(std::string_view key) {
     auto& objects = ObjectsOf<T>();
-    const auto found = objects.find(key);
+    const auto found = objects.find(NameOf(key));
     if (found == objects.end()) return;
-    std::shared_ptr<const T> last = std::move(found->second);
+    std::shared_ptr<const T> last = found->object;
     objects.erase(found);
     Publish(ports::Change<T>{std::move(last), nullptr});
   }
   // Null if there is none. `key`: "namespace/name", or "name" for kinds without namespace.
   template <class T>
   std::shared_ptr<const T> Find(std::string_view key) const {
-    const auto& objects = std::get<Objects<T>>(objects_);
-    const auto found = objects.find(key);
-    return found == objects.end() ? nullptr : found->second;
+    return Find<T>(NameOf(key));
   }
   // Calls visit(const std::shared_ptr<const T>&) for every object, in no defined order.
   template <class T, class Visit>
   void ForEach(Visit&& visit) const {
-    for (const auto& [key, object] : std::get<Objects<T>>(objects_)) visit(object);
+    for (const Stored<T>& each : std::get<Objects<T>>(objects_)) visit(each.object);
   }
-  // Creates a pod; name and UID must be new.
-  void CreatePod(api::Pod pod);
+  // Creates a pod and returns it; name and UID must be new.
+  api::PodPtr CreatePod(api::Pod&& pod);
   // Replaces a pod of the same name and UID, which must exist.
   void UpdatePod(api::Pod pod);
   // Creates a claim for the pod, which need not exist yet and becomes the claim's controller. The name must
   // be new.
   void CreateClaimFor(const api::ObjectMeta& pod, api::ResourceClaim claim);
   // The pod ends or is removed immediately. No effect if it is gone.
-  void RemovePod(const std::string& key, std::string_view uid);
+  void RemovePod(std::string_view key, std::string_view uid) { RemovePod(NameOf(key), uid); }
+  // The same for any version of the pod, which must outlive the call.
+  void RemovePod(const api::Pod& pod) { RemovePod(NameOf(pod.metadata), pod.metadata.uid); }
   // A client deletes the pod with its grace period. No effect if it is gone or being deleted.
   void TerminatePod(const std::string& key);
 
@@ -118,8 +120,48 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
   void Emit(ports::Event event) override;
 
  private:
+  // The parts of a key. An object without namespace has its name's part before a "/" in `ns`, if there is
+  // one, so that equal keys have equal parts.
+  struct ObjectName {
+    std::string_view ns, name;
+    friend bool operator==(const ObjectName&, const ObjectName&) = default;
+  };
+  static ObjectName NameOf(std::string_view key) {
+    const std::size_t slash = key.find('/');
+    if (slash == std::string_view::npos) return {{}, key};
+    return {key.substr(0, slash), key.substr(slash + 1)};
+  }
+  static ObjectName NameOf(const api::ObjectMeta& object) {
+    return object.ns.empty() ? NameOf(object.name) : ObjectName{object.ns, object.name};
+  }
+  // The current version of an object, which is replaced by later ones.
   template <class T>
-  using Objects = TextMap<std::shared_ptr<const T>>;  // by key
+  struct Stored {
+    mutable std::shared_ptr<const T> object;
+  };
+  // The objects contain their names: a table of keys would repeat them, and a search would read both.
+  struct NameHash {
+    using is_transparent = void;
+    using is_avalanching = void;
+    std::size_t operator()(const ObjectName& name) const { return SeededHash()(name.ns, name.name); }
+    template <class T>
+    std::size_t operator()(const Stored<T>& stored) const {
+      return (*this)(NameOf(stored.object->metadata));
+    }
+  };
+  struct SameName {
+    using is_transparent = void;
+    template <class T>
+    bool operator()(const ObjectName& name, const Stored<T>& stored) const {
+      return name == NameOf(stored.object->metadata);
+    }
+    template <class T>
+    bool operator()(const Stored<T>& a, const Stored<T>& b) const {
+      return NameOf(a.object->metadata) == NameOf(b.object->metadata);
+    }
+  };
+  template <class T>
+  using Objects = boost::unordered_flat_set<Stored<T>, NameHash, SameName>;
   template <class Kinds>
   struct ObjectsOfAll;
   template <class... T>
@@ -133,10 +175,18 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
   }
   template <class T>
   void Store(std::shared_ptr<const T> object) {
-    auto& place = ObjectsOf<T>()[object->metadata.Key()];
-    auto before = std::exchange(place, object);
+    const auto [place, is_new] = ObjectsOf<T>().insert(Stored<T>{object});
+    auto before = is_new ? nullptr : std::exchange(place->object, object);
     Publish(ports::Change<T>{std::move(before), std::move(object)});
   }
+  template <class T>
+  std::shared_ptr<const T> Find(const ObjectName& name) const {
+    const auto& objects = std::get<Objects<T>>(objects_);
+    const auto found = objects.find(name);
+    return found == objects.end() ? nullptr : found->object;
+  }
+  // `uid` may refer to the pod.
+  void RemovePod(const ObjectName& name, std::string_view uid);
   std::string NextVersion() { return std::to_string(++version_); }
   void Publish(ports::ClusterChange change);
   // Whether the pod exists and has the UID, unless that is empty.
@@ -164,7 +214,8 @@ class VirtualApi final : public ports::ApiWriter, public ports::EventSink {
   ApiObserver* observer_ = nullptr;
   Termination termination_;
   ObjectsOfAll<api::AllKinds>::type objects_;
-  TextMap<api::Text> node_names_;                // shared by the pods of a node
+  std::deque<ports::ClusterChange> published_;   // not delivered yet; all take the same time
+  FlatTextMap<api::Text> node_names_;            // shared by the pods of a node
   TextMap<std::vector<std::string>> claims_of_;  // keys of claims by the UID of their controller
   std::uint64_t created_claims_ = 0;             // by the scheduler
   std::uint64_t version_ = 0;

@@ -60,7 +60,7 @@ class NodeFleet {
   Result& result_;
   const LosePods lose_pods_;
   std::vector<Node> nodes_;  // indices are those of the meter
-  TextMap<std::uint32_t> by_name_;
+  FlatTextMap<std::uint32_t> by_name_;
   std::vector<std::size_t> counts_;   // existing nodes by group
   std::vector<std::size_t> numbers_;  // nodes ever created by group
   std::vector<std::string> zones_;    // by node
