@@ -80,7 +80,8 @@ class Run final : public simulation::ApiObserver {
     Duration created{};
     std::optional<Duration> lifetime;
     simulation::VirtualTime::EventId completion{};  // of a bound pod with a lifetime
-    std::string key, uid;
+    std::uint64_t serial = UINT64_MAX;
+    api::PodPtr object;  // as created or bound; null: the slot is unused
   };
 
   void CreateObjects();
@@ -258,18 +259,19 @@ std::optional<std::uint32_t> Run::Create(std::uint32_t kind, std::optional<Durat
   const PodKind& of = workload_.kinds[kind];
   api::Pod pod = of.model;
   pod.metadata.name = of.name + "-" + std::to_string(serials_[kind]++);
-  pod.metadata.uid = std::to_string(slot) + "-" + std::to_string(serial_++);
+  const std::uint64_t serial = serial_++;
+  pod.metadata.uid = std::to_string(slot) + "-" + std::to_string(serial);
   if (group != kNoGroup) Join(groups_.at(group), *of.group, pod);
   pods_[slot] = {.kind = kind,
                  .group = group,
                  .created = cluster_.time().now(),
                  .lifetime = lifetime,
-                 .key = pod.metadata.Key(),
-                 .uid = pod.metadata.uid};
+                 .serial = serial,
+                 .object = nullptr};
   CreateClaims(of, pod);
   ++result_.kinds[kind].created;
   meter_.CountCreated(kind);
-  cluster_.api().CreatePod(std::move(pod));
+  pods_[slot].object = cluster_.api().CreatePod(std::move(pod));
   return slot;
 }
 
@@ -289,10 +291,16 @@ void Run::CreateClaims(const PodKind& kind, api::Pod& pod) {
 
 // --- what happens to pods ---
 
+// The numbers in the UID identify the pod: its text need not be stored and compared.
 std::optional<std::uint32_t> Run::FindSlot(const std::string& uid) const {
-  std::uint32_t slot = UINT32_MAX;
-  std::from_chars(uid.data(), uid.data() + uid.size(), slot);
-  return slot < pods_.size() && pods_[slot].uid == uid ? std::optional(slot) : std::nullopt;
+  const char* const end = uid.data() + uid.size();
+  std::uint32_t slot = 0;
+  std::uint64_t serial = 0;
+  const auto first = std::from_chars(uid.data(), end, slot);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, serial);
+  if (second.ec != std::errc() || second.ptr != end) return std::nullopt;
+  return slot < pods_.size() && pods_[slot].serial == serial ? std::optional(slot) : std::nullopt;
 }
 
 std::uint32_t Run::SlotOf(const std::string& uid) const {
@@ -304,6 +312,7 @@ std::uint32_t Run::SlotOf(const std::string& uid) const {
 void Run::OnBound(const api::PodPtr& object) {
   const std::uint32_t slot = SlotOf(object->metadata.uid);
   LivePod& pod = pods_[slot];
+  pod.object = object;
   const Duration now = cluster_.time().now();
   ++ResultOf(pod).bound;
   ResultOf(pod).time_to_bind.Add(now - pod.created);
@@ -325,10 +334,10 @@ void Run::OnBound(const api::PodPtr& object) {
   pod.completion = cluster_.time().After(*pod.lifetime, [this, slot] { RemoveFromApi(slot); });
 }
 
-// The removal empties the slot, so the names are copied.
+// The removal empties the slot, so the object is shared.
 void Run::RemoveFromApi(std::uint32_t slot) {
-  const std::string key = pods_[slot].key, uid = pods_[slot].uid;
-  cluster_.api().RemovePod(key, uid);
+  const api::PodPtr object = pods_[slot].object;
+  if (object != nullptr) cluster_.api().RemovePod(*object);
 }
 
 void Run::OnPreempted(const api::PodPtr& pod) { pods_[SlotOf(pod->metadata.uid)].end = End::kPreempted; }
@@ -479,7 +488,7 @@ void Run::Finish(bool complete) {
   }
   FinishGroups();
   for (const LivePod& pod : pods_) {
-    if (!pod.uid.empty() && pod.node == kNoNode) ++ResultOf(pod).pending;
+    if (pod.object != nullptr && pod.node == kNoNode) ++ResultOf(pod).pending;
   }
 }
 
