@@ -160,8 +160,11 @@ MUTANTS = [
            "  read(table.start_changes(), seen_starts_);\n", "",
            "the preview of a preemption ranks victims by old start times", ("scheduler_evaluation", )),
     Mutant("measured-pods-count-twice-until-the-next-change", "src/scheduler/plugins/load_metrics/unmeasured_pods.cpp",
-           "  OnPodAdded(row, pod);\n  nodes_.InvalidateResults(row);", "  OnPodAdded(row, pod);",
+           "which invalidates no results.\n  nodes_.InvalidateResults(row);", "which invalidates no results.",
            "the score of a node is that before a pod's start time was known", ("scheduler_plugins", )),
+    Mutant("a-preemptor-waits-for-a-victim-whose-binding-has-failed", "src/scheduler/cycle/evictions.cpp",
+           "rejected || !parts_.bindings.IsInPreBind(uid)", "rejected",
+           "the failure of the binding came while the preemptor was gated: it waits for minutes", ("scheduler_cycle", )),
     # --- loop ---
     Mutant("the-io-thread-waits-for-itself", "src/scheduler/cycle/cluster_loop.cpp",
            " || stopping() || handler.MayWait() ||", " || stopping() ||",
@@ -250,7 +253,7 @@ MUTANTS = [
     Mutant("pods-within-budgets-are-spared-first", f"{PLUGINS}/default_preemption/dry_run.cpp",
            "  budgets_.Split(trial.pods, order_, harmless_);", "  budgets_.Split(trial.pods, harmless_, order_);",
            "preemption violates budgets without need", ("scheduler_plugins", "corpus")),
-    Mutant("more-victims-are-better", f"{PLUGINS}/default_preemption/candidates.cpp",
+    Mutant("more-victims-are-better", "src/scheduler/framework/eviction_cost.hpp",
            "cost.started_ago = -earliest;", "cost.started_ago = earliest;",
            "of equal candidates the one with the oldest pods is chosen", ("scheduler_plugins", "corpus")),
     # --- hints ---
