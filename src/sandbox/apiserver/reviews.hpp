@@ -7,7 +7,7 @@
 namespace berth::sandbox {
 
 bool IsReview(const ApiRequest& request);
-// True for a review about the user who asks: everybody may know that.
+// True for a review of the request's own user, which is always allowed.
 bool IsSelfReview(const ApiRequest& request);
 
 // The review with its status, as JSON. With a null `policy` everything is allowed and there are no tokens.

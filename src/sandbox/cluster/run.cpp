@@ -147,7 +147,7 @@ int RunSandbox(const RunOptions& run) {
     const auto written = WriteFileAtomically(run.kubeconfig, (*sandbox)->Kubeconfig(), 0600);
     if (!written) return PrintError(written.error().message);
   }
-  // Before the announcement: whoever has read it may send signals.
+  // Before the announcement: a client that has read it may send signals.
   boost::asio::signal_set signals(io, SIGINT, SIGTERM);
   boost::asio::signal_set save_signals(io, SIGUSR1);
   SaveOnSignal(save_signals, **sandbox, run.save);

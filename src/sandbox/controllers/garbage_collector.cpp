@@ -160,7 +160,7 @@ GarbageCollector::OwnerState GarbageCollector::StateOf(const json::object& refer
                          : group_version.substr(0, group_version.find('/'));
   for (const auto& type : Resources()) {
     if (type.kind != kind || type.group != group) continue;
-    // A cluster-scoped object cannot name the namespace of its owner: nobody knows whether it exists.
+    // A cluster-scoped object cannot name the namespace of its owner, so whether that exists is undefined.
     if (type.namespaced && dependent.ns.empty()) return OwnerState::kPresent;
     const ObjectPtr owner = context_.store().Get(
         type, ObjectKey(type.namespaced ? dependent.ns : "", FindString(reference, "name")));

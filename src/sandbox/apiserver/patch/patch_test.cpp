@@ -34,19 +34,35 @@ INSTANTIATE_TEST_SUITE_P(
                   R"({"conditions":[{"type":"A"}]})"},
         PatchCase{"AnElementCanBeDeleted", R"({"containers":[{"name":"a"},{"name":"b"}]})",
                   R"({"containers":[{"name":"a","$patch":"delete"}]})", R"({"containers":[{"name":"b"}]})"},
+        PatchCase{"OfElementsWithTheSameKeyTheFirstIsMerged",
+                  R"({"containers":[{"name":"a","x":1},{"name":"b"},{"name":"a","x":2}]})",
+                  R"({"containers":[{"name":"a","y":3}]})",
+                  R"({"containers":[{"name":"a","x":1,"y":3},{"name":"a","x":2},{"name":"b"}]})"},
+        PatchCase{"AllElementsWithTheKeyAreDeleted",
+                  R"({"containers":[{"name":"a","x":1},{"name":"b"},{"name":"a","x":2}]})",
+                  R"({"containers":[{"name":"a","$patch":"delete"}]})", R"({"containers":[{"name":"b"}]})"},
+        PatchCase{"ADeletionTakesEffectBeforeAllMerges",
+                  R"({"containers":[{"name":"b"},{"name":"a","x":1}]})",
+                  R"({"containers":[{"name":"a","y":2},{"name":"a","$patch":"delete"}]})",
+                  R"({"containers":[{"name":"a","y":2},{"name":"b"}]})"},
+        PatchCase{"ANewElementIsBeforeThoseOfTheServerOnly", R"({"containers":[{"name":"a"},{"name":"b"}]})",
+                  R"({"containers":[{"name":"c"}]})",
+                  R"({"containers":[{"name":"c"},{"name":"a"},{"name":"b"}]})"},
+        PatchCase{"ElementsGetTheOrderOfThePatch",
+                  R"({"containers":[{"name":"a"},{"name":"b"},{"name":"c"},{"name":"d"}]})",
+                  R"({"containers":[{"name":"c","x":1},{"name":"b","x":2}]})",
+                  R"({"containers":[{"name":"a"},{"name":"c","x":1},{"name":"b","x":2},{"name":"d"}]})"},
         PatchCase{
-            "OfElementsWithTheSameKeyTheFirstIsUsed",
-            R"({"containers":[{"name":"a","x":1},{"name":"b"},{"name":"a","x":2}]})",
-            R"({"containers":[{"name":"a","$patch":"delete"},{"name":"a","y":3},{"name":"c"},{"name":"b","$patch":"delete"}]})",
-            R"({"containers":[{"name":"a","x":2,"y":3},{"name":"c"}]})"},
-        PatchCase{"ADeletedElementCanBeAddedAgain", R"({"containers":[{"name":"a","x":1},{"name":"b"}]})",
-                  R"({"containers":[{"name":"a","$patch":"delete"},{"name":"a","y":2}]})",
-                  R"({"containers":[{"name":"b"},{"name":"a","y":2}]})"},
+            "AnOrderOfThePatchPlacesNewElements",
+            R"({"containers":[{"name":"a"},{"name":"s"},{"name":"b"}]})",
+            R"({"$setElementOrder/containers":[{"name":"a"},{"name":"n"},{"name":"b"}],"containers":[{"name":"n"}]})",
+            R"({"containers":[{"name":"a"},{"name":"n"},{"name":"s"},{"name":"b"}]})"},
         PatchCase{"AnElementAddedEarlierInThePatchIsMerged", R"({"containers":[]})",
                   R"({"containers":[{"name":"a","x":1},{"name":"a","y":2}]})",
                   R"({"containers":[{"name":"a","x":1,"y":2}]})"},
         PatchCase{"AListCanBeReplaced", R"({"containers":[{"name":"a"},{"name":"b"}]})",
-                  R"({"containers":[{"name":"c"},{"$patch":"replace"}]})", R"({"containers":[]})"},
+                  R"({"containers":[{"name":"c"},{"$patch":"replace"},{"name":"a","$patch":"delete"}]})",
+                  R"({"containers":[{"name":"c"}]})"},
         PatchCase{"TolerationsAndTaintsAreAtomic", R"({"taints":[{"key":"a"}],"tolerations":[{"key":"a"}]})",
                   R"({"taints":[{"key":"b"}],"tolerations":[{"key":"b"}]})",
                   R"({"taints":[{"key":"b"}],"tolerations":[{"key":"b"}]})"},
@@ -59,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                   R"({"spec":{"ports":[{"port":80,"name":"x"}]}})",
                   R"({"spec":{"ports":[{"port":80,"name":"x"}]}})"},
         PatchCase{"FinalizersAreASet", R"({"finalizers":["a"]})", R"({"finalizers":["b","a"]})",
-                  R"({"finalizers":["a","b"]})"},
+                  R"({"finalizers":["b","a"]})"},
         PatchCase{"PrimitivesCanBeDeleted", R"({"finalizers":["a","b"]})",
                   R"({"$deleteFromPrimitiveList/finalizers":["a"]})", R"({"finalizers":["b"]})"},
         PatchCase{
@@ -72,6 +88,17 @@ INSTANTIATE_TEST_SUITE_P(
         PatchCase{"AMapCanBeReplaced", R"({"a":{"x":1}})", R"({"a":{"$patch":"replace","y":2}})",
                   R"({"a":{"y":2}})"}),
     [](const auto& row) { return row.param.name; });
+
+TEST(StrategicPatch, AnUnknownDirectiveIsAnInternalErrorAsInKubeApiserver) {
+  for (const char* patch :
+       {R"({"metadata":{"$patch":"merge"}})", R"({"containers":[{"name":"a","$patch":7}]})",
+        R"({"containers":[{"name":"a","$patch":"merge"}]})"}) {
+    Document document = *Document::Parse(R"({"containers":[{"name":"a"}]})");
+    const auto applied = ApplyStrategicPatch(document.root(), Document::Parse(patch)->root());
+    ASSERT_FALSE(applied.has_value()) << patch;
+    EXPECT_EQ(applied.error().code, 500) << patch;
+  }
+}
 
 TEST(StrategicPatch, AnElementWithoutItsKeyIsAnInternalErrorAsInKubeApiserver) {
   Document document = *Document::Parse(R"({"containers":[{"name":"a"}]})");

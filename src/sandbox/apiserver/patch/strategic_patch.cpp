@@ -64,15 +64,77 @@ bool IsDirective(std::string_view key) {
          key.starts_with(kDeletePrimitive);
 }
 
-std::unexpected<ApiError> NoMergeKey(const json::value& element, std::string_view key) {
+// kube-apiserver answers these with its error for what it does not expect.
+std::unexpected<ApiError> ServerError(std::string message) {
   ApiError error;
   error.code = 500;
-  error.message = fmt::format("map: {} does not contain declared merge key: {}", GoText(element), key);
+  error.message = std::move(message);
   return std::unexpected(std::move(error));
+}
+
+std::unexpected<ApiError> NoMergeKey(const json::value& element, std::string_view key) {
+  return ServerError(fmt::format("map: {} does not contain declared merge key: {}", GoText(element), key));
+}
+
+std::unexpected<ApiError> UnknownDirective(const json::value& directive, const json::value& object) {
+  return ServerError(fmt::format("unknown patch type '{}' in map '{}'", GoText(directive), GoText(object)));
 }
 
 std::unexpected<ApiError> MalformedPatch(std::string_view what) {
   return BadRequest(fmt::format("invalid strategic merge patch: {}", what));
+}
+
+// What identifies an element of a merged list; null if it lacks the merge key.
+const json::value* IdentityOf(const json::value& element, std::string_view key) {
+  if (key.empty()) return &element;
+  return element.is_object() ? Find(element.get_object(), key) : nullptr;
+}
+
+// The positions of a list's elements by identity; of equal ones the first.
+using ElementOrder = std::unordered_map<json::value, std::size_t>;
+
+ElementOrder OrderOf(const json::array& list, std::string_view key) {
+  ElementOrder order;
+  for (std::size_t at = 0; at < list.size(); ++at) {
+    if (const json::value* identity = IdentityOf(list[at], key)) order.emplace(*identity, at);
+  }
+  return order;
+}
+
+std::optional<std::size_t> PlaceIn(const ElementOrder& order, const json::value& element,
+                                   std::string_view key) {
+  const json::value* identity = IdentityOf(element, key);
+  const auto found = identity != nullptr ? order.find(*identity) : order.end();
+  return found != order.end() ? std::optional(found->second) : std::nullopt;
+}
+
+// kube-apiserver's order of a merged list: the elements in `wanted` are in that order. Each other element is
+// before the next one of them, if it was before that one in the list that was merged (`server`), and after it
+// otherwise: a new element is before all that only the server has.
+void Arrange(json::array& list, const ElementOrder& wanted, const ElementOrder& server,
+             std::string_view key) {
+  std::vector<std::pair<std::size_t, std::size_t>> in_order;  // place in `wanted`, position
+  std::vector<std::size_t> others;
+  for (std::size_t at = 0; at < list.size(); ++at) {
+    if (const auto place = PlaceIn(wanted, list[at], key))
+      in_order.emplace_back(*place, at);
+    else
+      others.push_back(at);
+  }
+  std::ranges::stable_sort(in_order, {}, &std::pair<std::size_t, std::size_t>::first);
+  const auto precedes = [&](std::size_t other, std::size_t ordered) {
+    const auto a = PlaceIn(server, list[other], key), b = PlaceIn(server, list[ordered], key);
+    return a && b && *a < *b;
+  };
+  json::array result(list.storage());
+  result.reserve(list.size());
+  auto next = in_order.begin();
+  auto other = others.begin();
+  while (next != in_order.end() || other != others.end()) {
+    const bool is_other = next == in_order.end() || (other != others.end() && precedes(*other, next->second));
+    result.push_back(std::move(list[is_other ? *other++ : (next++)->second]));
+  }
+  list = std::move(result);
 }
 
 // The positions of a list's elements by merge key. The list may have several elements with one key, of which
@@ -87,47 +149,72 @@ class MergeIndex {
     return found == positions_.end() ? std::nullopt : std::optional(*found->second.begin());
   }
   void Add(const json::value& element, std::size_t at) {
-    const json::value* key = element.is_object() ? Find(element.get_object(), key_) : nullptr;
-    if (key != nullptr) positions_[*key].insert(at);
+    if (const json::value* key = IdentityOf(element, key_)) positions_[*key].insert(at);
   }
   void Remove(const json::value& key, std::size_t at) {
     const auto found = positions_.find(key);
     found->second.erase(at);
     if (found->second.empty()) positions_.erase(found);
   }
-  void Clear() { positions_.clear(); }
 
  private:
   std::string_view key_;
   std::unordered_map<json::value, std::set<std::size_t>> positions_;
 };
 
-// `removed` receives the positions of deleted elements, which stay in the list until all elements of the
-// patch are merged: positions must not change in between.
-ApiResult<> MergeElements(json::array& target, const json::array& patch, const MergedList& list,
-                          std::unordered_set<std::size_t>& removed) {
-  MergeIndex index(target, list.key);
+// As in kube-apiserver, the directives of a list take effect before anything is merged, wherever they are in
+// the patch. Returns the elements that are left to merge: none after "replace".
+ApiResult<std::vector<const json::value*>> ObeyListDirectives(json::array& target, const json::array& patch,
+                                                              const MergedList& list) {
+  std::vector<const json::value*> others;
+  std::unordered_set<json::value> deleted;
+  bool replaced = false;
   for (const auto& element : patch) {
     if (!element.is_object()) return NoMergeKey(element, list.key);
-    const auto directive = FindString(element.get_object(), kDirective);
-    const json::value* key = Find(element.get_object(), list.key);
-    if (directive == "replace" && key == nullptr) {
-      target.clear();  // the other elements of the patch form the new list
-      removed.clear();
-      index.Clear();
-      continue;
+    const json::value* directive = Find(element.get_object(), kDirective);
+    if (directive == nullptr) {
+      others.push_back(&element);
+    } else if (*directive == "replace") {
+      replaced = true;
+    } else if (*directive == "delete") {
+      const json::value* key = Find(element.get_object(), list.key);
+      if (key == nullptr) return NoMergeKey(element, list.key);
+      deleted.insert(*key);
+    } else if (*directive == "merge") {
+      return ServerError("merging lists cannot yet be specified in the patch");
+    } else {
+      return UnknownDirective(*directive, element);
     }
-    if (key == nullptr) return NoMergeKey(element, list.key);
+  }
+  json::array kept(target.storage());
+  if (replaced) {
+    for (const json::value* element : others) {
+      kept.emplace_back(json::object());
+      BERTH_RETURN_IF_ERROR(Merge(kept.back().get_object(), element->get_object(), list.name));
+    }
+    others.clear();
+  } else if (!deleted.empty()) {
+    for (json::value& element : target) {
+      const json::value* key = IdentityOf(element, list.key);
+      if (key == nullptr || !deleted.contains(*key)) kept.push_back(std::move(element));
+    }
+  } else {
+    return others;
+  }
+  target = std::move(kept);
+  return others;
+}
+
+ApiResult<> MergeElements(json::array& target, const std::vector<const json::value*>& elements,
+                          const MergedList& list) {
+  MergeIndex index(target, list.key);
+  for (const json::value* element : elements) {
+    const json::value* key = Find(element->get_object(), list.key);
+    if (key == nullptr) return NoMergeKey(*element, list.key);
     const auto existing = index.First(*key);
-    if (directive == "delete") {
-      if (!existing) continue;
-      index.Remove(*key, *existing);
-      removed.insert(*existing);
-      continue;
-    }
     const std::size_t at = existing.value_or(target.size());
     if (!existing) target.emplace_back(json::object());
-    BERTH_RETURN_IF_ERROR(Merge(target[at].get_object(), element.get_object(), list.name));
+    BERTH_RETURN_IF_ERROR(Merge(target[at].get_object(), element->get_object(), list.name));
     // Nulls within a key that is an object are not stored, so that it may differ from the patch's.
     const json::value* stored = Find(target[at].get_object(), list.key);
     if (existing && (stored == nullptr || *stored != *key)) index.Remove(*key, at);
@@ -136,57 +223,34 @@ ApiResult<> MergeElements(json::array& target, const json::array& patch, const M
   return {};
 }
 
-ApiResult<> MergeList(json::array& target, const json::array& patch, const MergedList& list) {
-  std::unordered_set<std::size_t> removed;
-  BERTH_RETURN_IF_ERROR(MergeElements(target, patch, list, removed));
-  if (removed.empty()) return {};
-  json::array kept(target.storage());
-  kept.reserve(target.size() - removed.size());
-  for (std::size_t at = 0; at < target.size(); ++at) {
-    if (!removed.contains(at)) kept.push_back(std::move(target[at]));
+// `order`: the argument of $setElementOrder; null: the order is that of the patch.
+ApiResult<> MergeList(json::array& target, const json::array& patch, const MergedList& list,
+                      const json::array* order) {
+  BERTH_TRY(const auto elements, ObeyListDirectives(target, patch, list));
+  const ElementOrder server = OrderOf(target, list.key);
+  BERTH_RETURN_IF_ERROR(MergeElements(target, elements, list));
+  ElementOrder wanted;
+  if (order != nullptr) {
+    wanted = OrderOf(*order, list.key);
+  } else {
+    for (std::size_t at = 0; at < elements.size(); ++at)
+      wanted.emplace(*IdentityOf(*elements[at], list.key), at);
   }
-  target = std::move(kept);
+  Arrange(target, wanted, server, list.key);
   return {};
 }
 
-void MergeSet(json::array& target, const json::array& patch) {
+void MergeSet(json::array& target, const json::array& patch, const json::array* order) {
+  const ElementOrder server = OrderOf(target, "");
   std::unordered_set<json::value> known(target.begin(), target.end());
   for (const auto& value : patch) {
     if (known.insert(value).second) target.push_back(value);
   }
-}
-
-// Restores the client's order for the elements in it; elements that only the server has keep their
-// neighbours.
-void Reorder(json::array& list, const json::array& order, std::string_view key) {
-  const auto name = [&](const json::value& element) -> const json::value* {
-    if (key.empty()) return &element;
-    return element.is_object() ? Find(element.get_object(), key) : nullptr;
-  };
-  std::unordered_map<json::value, std::ptrdiff_t> ranks;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    if (const json::value* wanted = name(order[i])) ranks.emplace(*wanted, static_cast<std::ptrdiff_t>(i));
-  }
-  const auto rank = [&](const json::value& element) -> std::ptrdiff_t {
-    const json::value* mine = name(element);
-    const auto found = mine != nullptr ? ranks.find(*mine) : ranks.end();
-    return found != ranks.end() ? found->second : -1;
-  };
-  std::vector<std::pair<std::ptrdiff_t, std::size_t>> known;  // rank, index
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (const auto r = rank(list[i]); r >= 0) known.emplace_back(r, i);
-  }
-  std::ranges::stable_sort(known, {}, &std::pair<std::ptrdiff_t, std::size_t>::first);
-  json::array result;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    result.push_back(rank(list[i]) >= 0 ? list[known[next++].second] : list[i]);
-  }
-  list = result;
+  Arrange(target, OrderOf(order != nullptr ? *order : patch, ""), server, "");
 }
 
 ApiResult<> MergeMember(json::object& target, std::string_view name, const json::value& change,
-                        std::string_view list_above) {
+                        const json::array* order, std::string_view list_above) {
   if (change.is_null()) {
     target.erase(name);
     return {};
@@ -196,9 +260,9 @@ ApiResult<> MergeMember(json::object& target, std::string_view name, const json:
   if (list == nullptr) {
     target[name] = change;
   } else if (list->key.empty()) {
-    MergeSet(ArrayAt(target, name), change.get_array());
+    MergeSet(ArrayAt(target, name), change.get_array(), order);
   } else {
-    return MergeList(ArrayAt(target, name), change.get_array(), *list);
+    return MergeList(ArrayAt(target, name), change.get_array(), *list, order);
   }
   return {};
 }
@@ -224,7 +288,8 @@ ApiResult<> ObeyDirective(json::object& target, std::string_view directive, cons
   if (list == nullptr || !list->is_array()) return {};
   if (directive.starts_with(kElementOrder)) {
     const MergedList* merged = FindMergedList(name, list_above);
-    Reorder(list->get_array(), values, merged != nullptr ? merged->key : "");
+    const std::string_view key = merged != nullptr ? merged->key : "";
+    Arrange(list->get_array(), OrderOf(values, key), OrderOf(list->get_array(), key), key);
   } else {
     const std::unordered_set<json::value> unwanted(values.begin(), values.end());
     json::array kept(list->storage());
@@ -239,13 +304,9 @@ ApiResult<> ObeyDirective(json::object& target, std::string_view directive, cons
 ApiResult<> Merge(json::object& target, const json::object& patch, std::string_view list_above) {
   const json::value* directive = Find(patch, kDirective);
   if (directive != nullptr) {
-    if (!directive->is_string()) return MalformedPatch("$patch must be a string");
-    const std::string_view what = directive->get_string();
-    if (what == "replace" || what == "delete")
-      target.clear();
-    else if (what != "merge")
-      return MalformedPatch(fmt::format("unknown $patch directive {}", what));
-    if (what == "delete") return {};
+    if (*directive != "replace" && *directive != "delete") return UnknownDirective(*directive, patch);
+    target.clear();
+    if (*directive == "delete") return {};
   }
   for (const auto& entry : patch) {
     if (entry.key() == kRetainKeys || std::string_view(entry.key()).starts_with(kDeletePrimitive)) {
@@ -253,13 +314,15 @@ ApiResult<> Merge(json::object& target, const json::object& patch, std::string_v
     }
   }
   for (const auto& entry : patch) {
-    if (!IsDirective(entry.key()))
-      BERTH_RETURN_IF_ERROR(MergeMember(target, entry.key(), entry.value(), list_above));
+    if (IsDirective(entry.key())) continue;
+    const json::value* order = Find(patch, fmt::format("{}{}", kElementOrder, entry.key()));
+    BERTH_RETURN_IF_ERROR(MergeMember(target, entry.key(), entry.value(),
+                                      order != nullptr ? order->if_array() : nullptr, list_above));
   }
-  for (const auto& entry : patch) {  // in the order of the merged list
-    if (std::string_view(entry.key()).starts_with(kElementOrder)) {
-      BERTH_RETURN_IF_ERROR(ObeyDirective(target, entry.key(), entry.value(), list_above));
-    }
+  for (const auto& entry : patch) {  // also an order without elements to merge
+    const std::string_view name = entry.key();
+    if (name.starts_with(kElementOrder) && !patch.contains(name.substr(kElementOrder.size())))
+      BERTH_RETURN_IF_ERROR(ObeyDirective(target, name, entry.value(), list_above));
   }
   return {};
 }

@@ -55,7 +55,7 @@ bool HasTimeForm(std::string_view text, bool micro) {
   return text == "Z" || HasForm(text, "~dd:dd");
 }
 
-// The first part that no clock shows, in Go's words and order; nullopt if the time exists. The text has the
+// The first part that is out of range, in Go's words and order; nullopt if the time exists. The text has the
 // form of a time.
 std::optional<std::string_view> PartOutOfRange(std::string_view text) {
   const auto number = [](std::string_view digits) {
@@ -71,8 +71,9 @@ std::optional<std::string_view> PartOutOfRange(std::string_view text) {
   if (number(text.substr(14, 2)) > 59) return "minute";
   if (number(text.substr(17, 2)) > 59) return "second";
   if (!text.ends_with('Z')) {
-    if (number(text.substr(text.size() - 5, 2)) > 23) return "time zone offset hour";
-    if (number(text.substr(text.size() - 2)) > 59) return "time zone offset minute";
+    // Go accepts offsets of 24 hours and of 60 minutes.
+    if (number(text.substr(text.size() - 5, 2)) > 24) return "time zone offset hour";
+    if (number(text.substr(text.size() - 2)) > 60) return "time zone offset minute";
   }
   return date.ok() ? std::nullopt : std::optional<std::string_view>("day");
 }

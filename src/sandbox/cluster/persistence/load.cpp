@@ -71,7 +71,7 @@ class Loader {
   }
 
   void Read(const std::string& location, const std::string& kind, const std::string& text) {
-    auto document = Document::Parse(text);
+    auto document = Document::Parse(text, kMaxStoredNesting);  // CheckShape limits all but managedFields
     if (!document) {
       errors_.push_back(fmt::format("{}: {}", location, document.error().message));
       return;

@@ -129,7 +129,7 @@ std::optional<WallTime> CronSchedule::Next(WallTime time) const {
   return std::nullopt;
 }
 
-// Looks back twice as far each time: the last time is mostly near, `after` may be years ago.
+// Doubles the searched period each time: the last time is mostly near, `after` may be years ago.
 std::optional<WallTime> CronSchedule::Last(WallTime after, WallTime until) const {
   const WallTime earliest = std::max(after, until - std::chrono::days(10 * 366));
   for (Duration back = std::chrono::minutes(1);; back *= 2) {
