@@ -38,11 +38,15 @@ class BindingRunTest : public ::testing::Test {
   static testing::ClaimBuilder Claim() { return MakeClaim("c").Class("local"); }
   static testing::ClaimBuilder New() { return MakeClaim("new"); }
 
-  void Start() {
+  void Start(int reservations = 1) {
     const auto pod = PodWith("p", {ClaimVolume("c"), ClaimVolume("new")});
     ASSERT_TRUE(cluster.PreFilter(*plugin, pod).status.ok());
     ASSERT_EQ(cluster.Filter(*plugin, pod).at("n"), testing::Fits());
     info = cluster.Prepare(pod);
+    for (int i = 1; i < reservations; ++i) {
+      ASSERT_TRUE(plugin->Reserve(placement).ok());
+      plugin->Unreserve(placement);
+    }
     ASSERT_TRUE(plugin->Reserve(placement).ok());
     plugin->PreBind(placement, stop.get_token(),
                     [this](framework::Status status) { answer = std::move(status); });
@@ -99,6 +103,13 @@ TEST_F(BindingRunTest, WritesAndWaitsUntilAllAreBound) {
   cluster.loop().Pass(1s);
   ASSERT_TRUE(answer);
   EXPECT_TRUE(answer->ok()) << Message();
+}
+
+// As for the member of a group.
+TEST_F(BindingRunTest, AfterATentativeReservationEveryObjectIsWrittenOnce) {
+  Start(3);
+  EXPECT_EQ(cluster.api().volumes.size(), 1U);
+  EXPECT_EQ(cluster.api().selections.size(), 1U);
 }
 
 TEST_F(BindingRunTest, FailsAtTheTimeout) {

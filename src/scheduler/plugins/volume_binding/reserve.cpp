@@ -54,6 +54,7 @@ Status VolumeBinding::Reserve(const Placement& placement) {
   PodClaims& claims = **known;
   claims.all_bound = !claims.filtered || claims.delayed.empty();
   if (claims.all_bound) return {};
+  claims.plan = {};  // of an earlier reservation: the cycle of a group reserves its members tentatively
   const cluster::Row row = handle_.nodes.Find(placement.node);
   Status status = Assume(claims, row, placement.node);
   if (!status.ok()) {
