@@ -201,6 +201,9 @@ void ClaimWrites::SetFinalizers(const ResourceClaimPtr& claim) {
 }
 
 void ClaimWrites::Reserve(const ResourceClaimPtr& claim) {
+  // Unreserve has taken the allocation back: the time limit of PreBind has passed.
+  if (pod_->claims[next_].allocation == nullptr && !claim->allocation)
+    return Finish(Status::Error("context canceled"));
   Change::Reserve change{pod_->claims[next_].allocation, false, claim->reserved_for};
   change.consumers.push_back(pod_->claims[next_].consumer);
   change.set_timestamp = handle_.devices.features().binding_conditions &&

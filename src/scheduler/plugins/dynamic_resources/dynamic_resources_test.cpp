@@ -322,6 +322,19 @@ TEST_F(DynamicResourcesTest, DevicesStayInUseUntilTheOutcomeOfALostAllocationIsK
   }
 }
 
+TEST_F(DynamicResourcesTest, AWriteOfUnknownOutcomeEndsAfterUnreserve) {
+  PutClaim("one", "", "{}", R"(, "finalizers": ["resource.kubernetes.io/delete-protection"])");
+  cluster_.api().answer = Fail(ErrorCode::kAmbiguous, "the connection broke");
+  Bind({"one"});
+  cluster_.api().answer = Fail(ErrorCode::kConflict, "modified");
+  plugin_->Unreserve(*placement_);  // the time limit of PreBind has passed
+  const std::size_t sent = cluster_.api().claims.size();
+  cluster_.loop().Pass(std::chrono::seconds(2));
+  ASSERT_TRUE(result_);
+  EXPECT_EQ(result_->Message(), "context canceled");
+  EXPECT_EQ(cluster_.api().claims.size(), sent);
+}
+
 TEST_F(DynamicResourcesTest, AConflictWithoutAChangeOfTheClaimDelaysTheBinding) {
   PutClaim("one", "", "{}", R"(, "finalizers": ["resource.kubernetes.io/delete-protection"])");
   cluster_.api().answer = Fail(ErrorCode::kAmbiguous, "the connection broke");
