@@ -230,6 +230,19 @@ TEST_F(GroupReservationTest, AGroupThatIsTooLargeForTheClusterReservesNothing) {
   EXPECT_THAT(Bound(), UnorderedElementsAre("s"));
 }
 
+TEST_F(GroupReservationTest, FurtherMembersOfACompleteGroupWaitWithoutAReservation) {
+  AddGang(2);
+  Add(MakePod("further").Cpu("1").Group("g"));
+  for (const char* name : {"r0", "r1"}) End(name);
+  Confirm();
+  ASSERT_THAT(Bound(), SizeIs(2));
+  LetTheGangWait();
+  EXPECT_THAT(NotesOf("NodesReserved"), IsEmpty());
+  EXPECT_THAT(NotesOf("NodesNotReserved"), IsEmpty());
+  End("r2");
+  EXPECT_THAT(Bound(), SizeIs(3));
+}
+
 // The plugin's instance is another one; its timers and events are, too.
 TEST_F(GroupReservationTest, OfTwoGroupsTheOneThatHasWaitedLongerIsNext) {
   AddWaitingGangs({{"g", 3}, {"z", 2}, {"a", 2}});

@@ -43,7 +43,9 @@ Gangs::Gangs(std::string_view name, const GangsArgs& args, const std::string& sc
       permit_timeout_(std::chrono::seconds(args.permit_waiting_time_seconds)),
       grouping_(Register(args, scheduler_name, handle)),
       handle_(handle),
-      groups_(handle.groups) {}
+      groups_(handle.groups),
+      shared_(handle.Keep<Shared>(std::string(name))),
+      waiting_(shared_->waiting ? *shared_->waiting : shared_->waiting.emplace(handle)) {}
 
 std::optional<std::string> Gangs::KeyOf(const api::Pod& pod) const {
   auto key = groups_.KeyOf(pod);

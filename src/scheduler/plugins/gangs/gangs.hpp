@@ -2,6 +2,8 @@
 // Spark, Flink (ADR 0009). Off by default.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -47,7 +49,12 @@ class Gangs : public framework::PreEnqueuePlugin,
   const std::shared_ptr<const cluster::ExternalGrouping> grouping_;
   framework::Handle& handle_;
   const cluster::PodGroups& groups_;
-  WaitingMembers waiting_{handle_};
+  // As in GangScheduling: by name, because a member is allowed under the name of its plugin.
+  struct Shared {
+    std::optional<WaitingMembers> waiting;
+  };
+  const std::shared_ptr<Shared> shared_;
+  WaitingMembers& waiting_;
 };
 
 // Gangs under the name and with the arguments of scheduler-plugins' Coscheduling, including its queue order:

@@ -3,6 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "scheduler/plugins/gangs/group_sources.hpp"
 #include "testing/cluster.hpp"
 
@@ -67,6 +74,73 @@ TEST(Gangs, ReadsOnlyWhatItsSourcesNeed) {
   EXPECT_THAT(cluster.handle().annotations,
               UnorderedElementsAre("scheduling.berth.dev/min-members", "volcano.sh/task-spec",
                                    "scheduling.k8s.io/group-name"));
+}
+
+// A pod that waits for Permit, with the plugins that have allowed it.
+class HeldMember final : public framework::WaitingPod {
+ public:
+  HeldMember(const cluster::PodInfo& pod, Cluster& cluster)
+      : pod_(pod), waiting_(cluster.services().waiting) {
+    waiting_[pod_.pod->metadata.uid] = this;
+  }
+  ~HeldMember() override { waiting_.erase(pod_.pod->metadata.uid); }
+  HeldMember(const HeldMember&) = delete;
+  HeldMember& operator=(const HeldMember&) = delete;
+  const cluster::PodInfo& pod() const override { return pod_; }
+  const std::string& node() const override { return node_; }
+  std::vector<std::string> PendingPlugins() const override { return {}; }
+  void Allow(std::string_view name) override { allowed.emplace_back(name); }
+  bool Reject(std::string_view, std::string) override { return false; }
+  bool Preempt(std::string_view, std::string) override { return false; }
+
+  std::vector<std::string> allowed;
+
+ private:
+  const cluster::PodInfo pod_;
+  const std::string node_ = "n1";
+  std::map<std::string, framework::WaitingPod*, std::less<>>& waiting_;
+};
+
+// Groups of two members, for profiles with the schedulerName "".
+class GangsPermitTest : public ::testing::Test {
+ protected:
+  api::PodPtr AddMember(const std::string& name) {
+    PodBuilder pod = MakePod(name).Uid(name).Scheduler("");
+    auto& annotations = pod.raw().metadata.annotations.emplace();
+    annotations.Set("scheduling.berth.dev/group", "g");
+    annotations.Set("scheduling.berth.dev/min-members", "2");
+    api::PodPtr shared = pod.Share();
+    cluster.groups().Put(shared);
+    return shared;
+  }
+  framework::Code Permit(Gangs& of, const api::PodPtr& pod) {
+    cluster.groups().Assume(*pod, "n1");
+    const cluster::PodInfo info = cluster.Prepare(*pod);
+    const std::string node = "n1";
+    return of.Permit({info, node, cluster.state()}).status.code;
+  }
+
+  Cluster cluster;
+  std::unique_ptr<Gangs> plugin = cluster.Make<Gangs>("{sources: [Annotation]}");
+};
+
+TEST_F(GangsPermitTest, MembersKeepWaitingWhenAReloadReplacesThePlugin) {
+  const api::PodPtr a = AddMember("a"), b = AddMember("b");
+  const HeldMember waiting(cluster.Prepare(*a), cluster);
+  EXPECT_EQ(Permit(*plugin, a), framework::Code::kWait);
+  auto next = cluster.Make<Gangs>("{sources: [Annotation]}");
+  plugin = std::move(next);
+  EXPECT_EQ(Permit(*plugin, b), framework::Code::kSuccess);
+  EXPECT_THAT(waiting.allowed, ElementsAre("Gangs"));
+}
+
+TEST_F(GangsPermitTest, AMemberInOneProfileCompletesAGroupThatWaitsInAnother) {
+  const api::PodPtr a = AddMember("a"), b = AddMember("b");
+  const auto other_profile = cluster.Make<Gangs>("{sources: [Annotation]}");
+  const HeldMember waiting(cluster.Prepare(*a), cluster);
+  EXPECT_EQ(Permit(*plugin, a), framework::Code::kWait);
+  EXPECT_EQ(Permit(*other_profile, b), framework::Code::kSuccess);
+  EXPECT_THAT(waiting.allowed, ElementsAre("Gangs"));
 }
 
 class GroupSourcesTest : public ::testing::Test {

@@ -101,9 +101,10 @@ GroupPostFilterResult GroupReservation::PodGroupPostFilter(const QueuedGroup& gr
 }
 
 bool GroupReservation::HasWaited(const QueuedGroup& group) const {
-  // Trees of composite groups get no reservations.
+  // Trees of composite groups get no reservations, nor do further members of a group that has its minimum on
+  // nodes: their reservation would end at once.
   if (group.object->composite || state_->reservations.Find(group.key) != nullptr ||
-      group.attempt_started - group.first_attempt_ready < wait_)
+      EndOfWait(group.key) != End::kNone || group.attempt_started - group.first_attempt_ready < wait_)
     return false;
   const auto postponed = state_->postponed.find(group.key);
   return postponed == state_->postponed.end() || postponed->second <= handle_.loop.WallNow();
