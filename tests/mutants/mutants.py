@@ -256,6 +256,12 @@ MUTANTS = [
     Mutant("more-victims-are-better", "src/scheduler/framework/eviction_cost.hpp",
            "cost.started_ago = -earliest;", "cost.started_ago = earliest;",
            "of equal candidates the one with the oldest pods is chosen", ("scheduler_plugins", "corpus")),
+    Mutant("a-second-reservation-writes-volumes-twice", f"{PLUGINS}/volume_binding/reserve.cpp",
+           "  claims.plan = {};  // of an earlier", "  // of an earlier",
+           "the second write of a group member's claim fails: its version has changed", ("scheduler_plugins", )),
+    Mutant("a-claim-without-allocation-is-written", f"{PLUGINS}/dynamic_resources/claim_writes.cpp",
+           "    return Finish(Status::Error(\"context canceled\"));\n  Change::Reserve", "    ;\n  Change::Reserve",
+           "a write of unknown outcome goes on after Unreserve, without an allocation", ("scheduler_plugins", )),
     # --- hints ---
     Mutant("invalid-required-terms-requeue-no-pod", f"{PLUGINS}/node_affinity/matching_rows.cpp",
            "  if (!selection.required_error.empty()) return Invalid(selection.required_error);\n", "",

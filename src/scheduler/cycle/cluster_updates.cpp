@@ -115,22 +115,23 @@ void ClusterUpdates::RemovePod(const api::PodPtr& pod) {
 void ClusterUpdates::UpdateUnassignedPod(const api::PodPtr& before, const api::PodPtr& pod) {
   const auto profile = ProfileOf(*pod);
   const std::string& uid = pod->metadata.uid;
+  // The pod is being bound; the only relevant update is its deletion.
+  const auto update_assumed = [&] {
+    if (pod->metadata.deleting() && (before == nullptr || !before->metadata.deleting()))
+      ReleaseAssumedPod(uid);
+  };
   if (!profile) {
     // A pod that is being bound stays where it is; if that fails, its last version is needed.
     parts_.pods.FindPending(pod->metadata.Key(), uid) != nullptr ? parts_.pods.Put(pod)
                                                                  : parts_.unclaimed.Put(pod);
+    if (parts_.cluster.IsAssumed(uid)) update_assumed();
     return;
   }
   parts_.unclaimed.Remove(uid);
   parts_.pods.Put(pod);
   parts_.groups.Put(pod);
   parts_.pending.Put(pod);
-  if (parts_.cluster.IsAssumed(uid)) {
-    // The pod is being bound; the only relevant update is its deletion.
-    if (pod->metadata.deleting() && (before == nullptr || !before->metadata.deleting()))
-      ReleaseAssumedPod(uid);
-    return;
-  }
+  if (parts_.cluster.IsAssumed(uid)) return update_assumed();
   const HandlingTimer timer = Time(before == nullptr ? "UnscheduledPodAdd" : "UnscheduledPodUpdate");
   if (before == nullptr) {
     parts_.queue.Add(cluster::PreparePod(pod, parts_.symbols), *profile);

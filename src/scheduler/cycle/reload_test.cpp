@@ -292,6 +292,26 @@ TEST_F(ReloadTest, APodInPermitKeepsNoPluginOfADestroyedScheduler) {
   EXPECT_EQ(doorkeepers, 0);
 }
 
+TEST_F(ReloadTest, ADeletedPodLeavesPermitAlsoIfItsProfileIsGone) {
+  AddNode(MakeNode("n1").Cpu("1").Memory("4Gi"));
+  Start();
+  Reload(
+      ConfigOf("[{schedulerName: default-scheduler}, {schedulerName: batch, plugins: {permit: {enabled: "
+               "[{name: Doorkeeper}]}}}]"));
+  PodBuilder builder = MakePod("a").Uid("a").Cpu("1");
+  builder.raw().spec.scheduler_name = "batch";
+  const api::PodPtr pod = AddPod(builder);
+  Reload(config::DefaultSchedulerConfig());
+  AddPod(MakePod("next").Uid("next").Cpu("1"));
+  ASSERT_NE(engine->handle().scheduler.FindWaitingPod("a"), nullptr);
+  api::Pod deleting = *pod;  // a finalizer keeps it
+  deleting.metadata.deletion_timestamp = "2024-01-01T00:00:00Z";
+  loop.sink().On(ports::Change<api::Pod>{pod, std::make_shared<const api::Pod>(std::move(deleting))});
+  Wait(std::chrono::seconds(2));
+  EXPECT_EQ(engine->handle().scheduler.FindWaitingPod("a"), nullptr);
+  EXPECT_THAT(Bound(), ElementsAre("next@n1"));
+}
+
 TEST_F(ReloadTest, ANewQueueSortOrdersTheWaitingPods) {
   Start();
   for (const auto* name : {"a", "b", "c"})
