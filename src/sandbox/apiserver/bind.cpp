@@ -152,21 +152,29 @@ std::unexpected<ApiError> NotYetObserved(const Object& budget) {
   return std::unexpected(std::move(error));
 }
 
-void SetDisruptionAllowed(json::object& budget, bool allowed, WallTime now) {
-  json::object condition{{"type", "DisruptionAllowed"},
-                         {"status", allowed ? "True" : "False"},
-                         {"observedGeneration", Integer(budget, "metadata.generation")},
-                         {"lastTransitionTime", FormatTime(now)},
-                         {"reason", allowed ? "SufficientPods" : "InsufficientPods"},
-                         {"message", ""}};
-  for (auto& element : ArrayAt(ObjectAt(budget, "status"), "conditions")) {
-    if (!element.is_object() || FindString(element.get_object(), "type") != "DisruptionAllowed") continue;
-    if (FindString(element.get_object(), "status") == FindString(condition, "status"))
-      condition["lastTransitionTime"] = json::value(element.at("lastTransitionTime"));
+// In status.conditions: replaces the one of the same type, whose lastTransitionTime it keeps if the status is
+// the same.
+void PutCondition(json::object& object, json::object condition) {
+  json::array& conditions = ArrayAt(ObjectAt(object, "status"), "conditions");
+  for (auto& element : conditions) {
+    if (!element.is_object() || FindString(element.get_object(), "type") != FindString(condition, "type"))
+      continue;
+    const json::value* time = Find(element.get_object(), "lastTransitionTime");
+    if (time != nullptr && FindString(element.get_object(), "status") == FindString(condition, "status"))
+      condition["lastTransitionTime"] = *time;
     element = std::move(condition);
     return;
   }
-  ArrayAt(ObjectAt(budget, "status"), "conditions").push_back(std::move(condition));
+  conditions.push_back(std::move(condition));
+}
+
+void SetDisruptionAllowed(json::object& budget, bool allowed, WallTime now) {
+  PutCondition(budget, {{"type", "DisruptionAllowed"},
+                        {"status", allowed ? "True" : "False"},
+                        {"observedGeneration", Integer(budget, "metadata.generation")},
+                        {"lastTransitionTime", FormatTime(now)},
+                        {"reason", allowed ? "SufficientPods" : "InsufficientPods"},
+                        {"message", ""}});
 }
 
 }  // namespace
@@ -180,15 +188,12 @@ ApiResult<> Verbs::Evict(const Place& place, const DeleteOptions& options) {
   if (phase == "Running" && !deleting) {
     BERTH_RETURN_IF_ERROR(TakeFromBudget(*pod, options.dry_run));
     const auto disrupt = [&](json::object& changed) -> ApiResult<> {
-      const json::object condition{
-          {"status",
-           json::object{{"conditions",
-                         json::array{json::object{{"type", "DisruptionTarget"},
-                                                  {"status", "True"},
-                                                  {"reason", "EvictionByEvictionAPI"},
-                                                  {"message", "Eviction API: evicting"},
-                                                  {"lastTransitionTime", FormatTime(clock_.WallNow())}}}}}}};
-      return ApplyStrategicPatch(changed, condition);
+      PutCondition(changed, {{"type", "DisruptionTarget"},
+                             {"status", "True"},
+                             {"reason", "EvictionByEvictionAPI"},
+                             {"message", "Eviction API: evicting"},
+                             {"lastTransitionTime", FormatTime(clock_.WallNow())}});
+      return {};
     };
     BERTH_RETURN_IF_ERROR(Edit(place, Part::kStatus, disrupt, options.dry_run));
   }

@@ -77,7 +77,7 @@ std::unexpected<ApiError> NoMergeKey(const json::value& element, std::string_vie
 }
 
 std::unexpected<ApiError> UnknownDirective(const json::value& directive, const json::value& object) {
-  return ServerError(fmt::format("unknown patch type '{}' in map '{}'", GoText(directive), GoText(object)));
+  return ServerError(fmt::format("unknown patch type: {} in map: {}", GoText(directive), GoText(object)));
 }
 
 std::unexpected<ApiError> MalformedPatch(std::string_view what) {
