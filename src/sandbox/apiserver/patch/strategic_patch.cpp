@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -137,31 +136,6 @@ void Arrange(json::array& list, const ElementOrder& wanted, const ElementOrder& 
   list = std::move(result);
 }
 
-// The positions of a list's elements by merge key. The list may have several elements with one key, of which
-// the first is merged.
-class MergeIndex {
- public:
-  MergeIndex(const json::array& list, std::string_view key) : key_(key) {
-    for (std::size_t at = 0; at < list.size(); ++at) Add(list[at], at);
-  }
-  std::optional<std::size_t> First(const json::value& key) const {
-    const auto found = positions_.find(key);
-    return found == positions_.end() ? std::nullopt : std::optional(*found->second.begin());
-  }
-  void Add(const json::value& element, std::size_t at) {
-    if (const json::value* key = IdentityOf(element, key_)) positions_[*key].insert(at);
-  }
-  void Remove(const json::value& key, std::size_t at) {
-    const auto found = positions_.find(key);
-    found->second.erase(at);
-    if (found->second.empty()) positions_.erase(found);
-  }
-
- private:
-  std::string_view key_;
-  std::unordered_map<json::value, std::set<std::size_t>> positions_;
-};
-
 // As in kube-apiserver, the directives of a list take effect before anything is merged, wherever they are in
 // the patch. Returns the elements that are left to merge: none after "replace".
 ApiResult<std::vector<const json::value*>> ObeyListDirectives(json::array& target, const json::array& patch,
@@ -205,20 +179,15 @@ ApiResult<std::vector<const json::value*>> ObeyListDirectives(json::array& targe
   return others;
 }
 
+// `order`: that of the target, in which the first of several elements with one key counts.
 ApiResult<> MergeElements(json::array& target, const std::vector<const json::value*>& elements,
-                          const MergedList& list) {
-  MergeIndex index(target, list.key);
+                          const MergedList& list, ElementOrder order) {
   for (const json::value* element : elements) {
     const json::value* key = Find(element->get_object(), list.key);
     if (key == nullptr) return NoMergeKey(*element, list.key);
-    const auto existing = index.First(*key);
-    const std::size_t at = existing.value_or(target.size());
-    if (!existing) target.emplace_back(json::object());
-    BERTH_RETURN_IF_ERROR(Merge(target[at].get_object(), element->get_object(), list.name));
-    // Nulls within a key that is an object are not stored, so that it may differ from the patch's.
-    const json::value* stored = Find(target[at].get_object(), list.key);
-    if (existing && (stored == nullptr || *stored != *key)) index.Remove(*key, at);
-    if (!existing || stored == nullptr || *stored != *key) index.Add(target[at], at);
+    const auto [entry, is_new] = order.emplace(*key, target.size());
+    if (is_new) target.emplace_back(json::object());
+    BERTH_RETURN_IF_ERROR(Merge(target[entry->second].get_object(), element->get_object(), list.name));
   }
   return {};
 }
@@ -228,7 +197,7 @@ ApiResult<> MergeList(json::array& target, const json::array& patch, const Merge
                       const json::array* order) {
   BERTH_TRY(const auto elements, ObeyListDirectives(target, patch, list));
   const ElementOrder server = OrderOf(target, list.key);
-  BERTH_RETURN_IF_ERROR(MergeElements(target, elements, list));
+  BERTH_RETURN_IF_ERROR(MergeElements(target, elements, list, server));
   ElementOrder wanted;
   if (order != nullptr) {
     wanted = OrderOf(*order, list.key);
