@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "testing/cluster.hpp"
+#include "testing/waiting_member.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -16,6 +16,7 @@ using berth::testing::MakeChildGroup;
 using berth::testing::MakeComposite;
 using berth::testing::MakeGroup;
 using berth::testing::MakePod;
+using berth::testing::WaitingMember;
 using framework::Code;
 
 class GangSchedulingTest : public ::testing::Test {
@@ -88,31 +89,6 @@ TEST_F(GangSchedulingTest, PermitWaitsUntilMinCountMembersAreScheduled) {
 }
 
 // --- members that wait ---
-
-// A pod that waits for Permit, with the plugins that have allowed it.
-class WaitingMember final : public framework::WaitingPod {
- public:
-  WaitingMember(const cluster::PodInfo& pod, Cluster& cluster)
-      : pod_(pod), waiting_(cluster.services().waiting) {
-    waiting_[pod_.pod->metadata.uid] = this;
-  }
-  ~WaitingMember() override { waiting_.erase(pod_.pod->metadata.uid); }
-  WaitingMember(const WaitingMember&) = delete;
-  WaitingMember& operator=(const WaitingMember&) = delete;
-  const cluster::PodInfo& pod() const override { return pod_; }
-  const std::string& node() const override { return node_; }
-  std::vector<std::string> PendingPlugins() const override { return {}; }
-  void Allow(std::string_view name) override { allowed.emplace_back(name); }
-  bool Reject(std::string_view, std::string) override { return false; }
-  bool Preempt(std::string_view, std::string) override { return false; }
-
-  std::vector<std::string> allowed;
-
- private:
-  const cluster::PodInfo pod_;
-  const std::string node_ = "n1";
-  std::map<std::string, framework::WaitingPod*, std::less<>>& waiting_;
-};
 
 class GangSchedulingWaitTest : public GangSchedulingTest {
  protected:

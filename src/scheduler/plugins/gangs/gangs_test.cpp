@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "scheduler/plugins/gangs/group_sources.hpp"
 #include "testing/cluster.hpp"
+#include "testing/waiting_member.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -19,6 +19,7 @@ namespace {
 using berth::testing::Cluster;
 using berth::testing::MakePod;
 using berth::testing::PodBuilder;
+using berth::testing::WaitingMember;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
@@ -76,31 +77,6 @@ TEST(Gangs, ReadsOnlyWhatItsSourcesNeed) {
                                    "scheduling.k8s.io/group-name"));
 }
 
-// A pod that waits for Permit, with the plugins that have allowed it.
-class HeldMember final : public framework::WaitingPod {
- public:
-  HeldMember(const cluster::PodInfo& pod, Cluster& cluster)
-      : pod_(pod), waiting_(cluster.services().waiting) {
-    waiting_[pod_.pod->metadata.uid] = this;
-  }
-  ~HeldMember() override { waiting_.erase(pod_.pod->metadata.uid); }
-  HeldMember(const HeldMember&) = delete;
-  HeldMember& operator=(const HeldMember&) = delete;
-  const cluster::PodInfo& pod() const override { return pod_; }
-  const std::string& node() const override { return node_; }
-  std::vector<std::string> PendingPlugins() const override { return {}; }
-  void Allow(std::string_view name) override { allowed.emplace_back(name); }
-  bool Reject(std::string_view, std::string) override { return false; }
-  bool Preempt(std::string_view, std::string) override { return false; }
-
-  std::vector<std::string> allowed;
-
- private:
-  const cluster::PodInfo pod_;
-  const std::string node_ = "n1";
-  std::map<std::string, framework::WaitingPod*, std::less<>>& waiting_;
-};
-
 // Groups of two members, for profiles with the schedulerName "".
 class GangsPermitTest : public ::testing::Test {
  protected:
@@ -126,7 +102,7 @@ class GangsPermitTest : public ::testing::Test {
 
 TEST_F(GangsPermitTest, MembersKeepWaitingWhenAReloadReplacesThePlugin) {
   const api::PodPtr a = AddMember("a"), b = AddMember("b");
-  const HeldMember waiting(cluster.Prepare(*a), cluster);
+  const WaitingMember waiting(cluster.Prepare(*a), cluster);
   EXPECT_EQ(Permit(*plugin, a), framework::Code::kWait);
   auto next = cluster.Make<Gangs>("{sources: [Annotation]}");
   plugin = std::move(next);
@@ -137,7 +113,7 @@ TEST_F(GangsPermitTest, MembersKeepWaitingWhenAReloadReplacesThePlugin) {
 TEST_F(GangsPermitTest, AMemberInOneProfileCompletesAGroupThatWaitsInAnother) {
   const api::PodPtr a = AddMember("a"), b = AddMember("b");
   const auto other_profile = cluster.Make<Gangs>("{sources: [Annotation]}");
-  const HeldMember waiting(cluster.Prepare(*a), cluster);
+  const WaitingMember waiting(cluster.Prepare(*a), cluster);
   EXPECT_EQ(Permit(*plugin, a), framework::Code::kWait);
   EXPECT_EQ(Permit(*other_profile, b), framework::Code::kSuccess);
   EXPECT_THAT(waiting.allowed, ElementsAre("Gangs"));
