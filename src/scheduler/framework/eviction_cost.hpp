@@ -1,4 +1,5 @@
-// How kube-scheduler compares preemption candidates.
+// How kube-scheduler compares preemption candidates (v1.37.1: pickOneNodeForPreemption in
+// pkg/scheduler/framework/preemption/preemption.go).
 #pragma once
 
 #include <algorithm>
