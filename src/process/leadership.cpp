@@ -44,15 +44,16 @@ void Leadership::Start(client::ClusterSource& source) {
   }
 }
 
-void Leadership::OnSynced() {
-  if (!delay_cache_) elector_.Start();
+void Leadership::OnSynced() { delay_cache_ ? LeadWhenFresh() : elector_.Start(); }
+
+// Not before all kinds are synchronized: the barrier skips claims that have not been listed yet.
+void Leadership::OnLeading() {
+  if (!delay_cache_) return LeadWhenFresh();
+  log::Info("Starting informers and waiting for sync...");
+  source_->Start();
 }
 
-void Leadership::OnLeading() {
-  if (delay_cache_) {
-    log::Info("Starting informers and waiting for sync...");
-    source_->Start();
-  }
+void Leadership::LeadWhenFresh() {
   source_->FreshnessBarrier([this] { parts_.scheduler.Lead(); });
 }
 

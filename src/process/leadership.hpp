@@ -56,7 +56,8 @@ class Leadership {
 
   // Starts to watch the cluster and to stand by. `source` must outlive the election.
   void Start(client::ClusterSource& source);
-  // Must be called when the source has synchronized all objects once; the candidacy starts then. Any thread.
+  // Must be called when the source has synchronized all objects once. Then the candidacy starts, or with
+  // `delay_cache` the freshness barrier, after which this replica schedules. Any thread.
   void OnSynced();
   // Starts the orderly end: drains the scheduler, which stops its loop. Any thread.
   void Leave();
@@ -73,6 +74,7 @@ class Leadership {
   struct Ending;
 
   void OnLeading();
+  void LeadWhenFresh();
   void OnLost();
 
   const bool delay_cache_;

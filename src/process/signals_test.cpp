@@ -3,9 +3,19 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <future>
+#include <memory>
+#include <string>
 #include <thread>
+
+#include "http/fake_loop.hpp"
+#include "kubernetes/client/api_writer.hpp"
+#include "kubernetes/client/fake_lease_server.hpp"
+#include "kubernetes/client/informers.hpp"
+#include "process/leadership.hpp"
+#include "scheduler/cycle/fake_scheduler_environment.hpp"
 
 namespace berth::process {
 namespace {
@@ -40,6 +50,93 @@ TEST(SignalsBlocked, ThreadsThatAreStartedMeanwhileReceiveNone) {
   }).join();
   EXPECT_TRUE(within);
   EXPECT_FALSE(after);
+}
+
+// --- leadership ---
+
+// A replica with delayCacheUntilActive, and an API server with one node, one pod and no claims.
+class LeadershipTest : public ::testing::Test {
+ protected:
+  LeadershipTest() {
+    run.Build(config, plugins);
+    cycle::SchedulerOptions options;
+    options.stand_by = true;
+    run.BuildScheduler(options, fence);
+    client::LeaderElectionOptions election;
+    election.identity = "a";
+    leadership =
+        std::make_unique<Leadership>(election, true,
+                                     LeadershipParts{io, lease_api, event_api, io.clock(), metrics, fence,
+                                                     run.loop, *run.scheduler, writer, [] {}});
+    client::ClusterSourceOptions watched;
+    watched.streaming = false;
+    watched.wanted = [](const client::Resource& resource) {
+      return resource.kind == "Pod" || resource.kind == "Node" || resource.kind == "ResourceClaim";
+    };
+    watched.on_synced = [this] { leadership->OnSynced(); };
+    source = std::make_unique<client::ClusterSource>(io, cluster_api, metrics, run.loop.sink(), watched);
+    leadership->Start(*source);
+    Settle();
+  }
+  // Answers all requests, except reads of the claims by the barrier while these are held.
+  void Settle() {
+    for (bool any = true; any;) {
+      io.Run();
+      any = leases.Serve(lease_api);
+      const auto call = std::ranges::find_if(cluster_api.open, [&](const client::FakeApi::Call& one) {
+        return !one.watch && !(hold_claims && IsBarrierOfClaims(one));
+      });
+      if (call != cluster_api.open.end()) {
+        any = true;
+        client::FakeApi::Call taken = std::move(*call);
+        cluster_api.open.erase(call);
+        taken.done(AnswerTo(taken.request.path));
+      }
+    }
+    run.Settle();
+  }
+  static bool IsBarrierOfClaims(const client::FakeApi::Call& call) {
+    return call.request.path.contains("/resourceclaims?") && call.request.path.contains("limit=1");
+  }
+  static client::Reply AnswerTo(const std::string& path) {
+    const std::string plain = path.substr(0, path.find('?'));
+    if (plain == "/apis/resource.k8s.io/v1")
+      return R"({"kind":"APIResourceList","resources":[{"name":"resourceclaims"}]})";
+    std::string items;
+    if (plain == "/api/v1/pods") {
+      items = R"({"metadata":{"name":"p","namespace":"default","uid":"1","resourceVersion":"1"},)"
+              R"("spec":{"schedulerName":"default-scheduler","containers":[{"name":"c"}]}})";
+    } else if (plain == "/api/v1/nodes") {
+      items = R"({"metadata":{"name":"n","uid":"2","resourceVersion":"1"},)"
+              R"("status":{"allocatable":{"cpu":"4","memory":"4Gi","pods":"110"}}})";
+    } else if (plain != "/apis/resource.k8s.io/v1/resourceclaims") {
+      return client::Refused(404, "NotFound");
+    }
+    return R"({"metadata":{"resourceVersion":"5"},"items":[)" + items + "]}";
+  }
+
+  bool hold_claims = true;
+  http::FakeLoop io;
+  client::FakeApi lease_api, event_api, write_api, cluster_api;
+  client::FakeLeaseServer leases;
+  metrics::Registry metrics;
+  LeaseFence fence{io.clock()};
+  client::ApiWriter writer{io, write_api, io.clock(), fence};
+  const runtime::Registry plugins = assembly::InTreePlugins();
+  const config::SchedulerConfig config = config::DefaultSchedulerConfig();
+  cycle::SchedulerEnvironment run;
+  std::unique_ptr<Leadership> leadership;
+  std::unique_ptr<client::ClusterSource> source;
+};
+
+TEST_F(LeadershipTest, WithADelayedCacheNothingIsDecidedBeforeTheBarrierOfTheClaimsHasEnded) {
+  ASSERT_TRUE(fence.Open()) << "it leads";
+  ASSERT_TRUE(run.loop.synced());
+  EXPECT_TRUE(std::ranges::any_of(cluster_api.open, IsBarrierOfClaims));
+  EXPECT_TRUE(run.api.bindings.empty());
+  hold_claims = false;
+  Settle();
+  EXPECT_EQ(run.api.bindings.size(), 1U);
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ class ClusterSource {
   void Start();
   // Calls `caught_up` once on the loop, when all pods, volumes and claims written before this call have been
   // delivered to the sink; a new leader needs this. There is no timeout; the duration is recorded in
-  // berth_leader_barrier_seconds. Call after Start, and not again before `caught_up` was called.
+  // berth_leader_barrier_seconds. Call after OnSynced: claims that have not been listed by then are taken for
+  // unavailable and skipped. Do not call again before `caught_up` was called.
   void FreshnessBarrier(std::move_only_function<void()> caught_up);
 
  private:
