@@ -282,10 +282,12 @@ void Process::LogConfiguration() const {
                                               {"port", server_.origin.port}});
 }
 
-// Stops the sources of the scheduler's input first, then the clients that it uses.
+// Stops the sources of the scheduler's input first, then the threads that use the clients, then these.
 int Process::End(int code) {
   source_.reset();
   leadership_.reset();
+  measuring_.reset();  // records events
+  scheduler_->EndBlockingPlugins();
   const auto sent = std::make_shared<std::promise<void>>();
   api_.events->WhenIdle([sent] { sent->set_value(); });
   if (sent->get_future().wait_for(kLastEvents) != std::future_status::ready)

@@ -681,6 +681,23 @@ TEST_F(ContractTest, TheEndOfTheSchedulerStopsPreBind) {
   EXPECT_TRUE(stopped);
 }
 
+// The process destroys the clients before the scheduler.
+TEST_F(ContractTest, NoPluginRunsOnAnotherThreadAfterTheEndOfBlockingPluginsEvenForAnAbandonedBinding) {
+  std::latch began(1);
+  bool stopped = false;
+  StartWith("WaitsForStop",
+            [&](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
+              return std::make_unique<WaitsForStop>(handle, began, stopped);
+            });
+  AddPod(MakePod("victim"));
+  began.wait();
+  scheduler->Drain({});
+  loop.RunOnce(*scheduler);
+  ASSERT_TRUE(loop.stopping());
+  scheduler->EndBlockingPlugins();
+  EXPECT_TRUE(stopped);
+}
+
 // Other threads may keep a binding cycle for a moment longer, as the loop keeps the messages of an iteration.
 TEST_F(ContractTest, TheDataOfPluginsEndsWithTheBinding) {
   script.data = std::make_shared<int>();

@@ -103,9 +103,14 @@ Scheduler::Scheduler(SchedulerOptions options, SchedulerParts parts)
 }
 
 Scheduler::~Scheduler() {
-  bindings_.RequestStops();  // before workers_ waits for plugins that run
+  EndBlockingPlugins();
   parts_.services.Disconnect();
   parts_.extenders->SetKeepWaiting(nullptr);
+}
+
+void Scheduler::EndBlockingPlugins() {
+  bindings_.RequestStops();
+  workers_.End();
 }
 
 bool Scheduler::DoWork() {

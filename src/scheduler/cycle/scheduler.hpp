@@ -99,6 +99,9 @@ class Scheduler final : public ClusterLoop::Handler, private framework::Schedule
   std::size_t nodes() const { return parts_.cluster.nodes().node_count(); }
   // After Drain: the number of requested bindings without a result, which the API server may still execute.
   std::size_t unconfirmed_bindings() const { return unconfirmed_bindings_; }
+  // After the loop has stopped: stops PreBind and Bind plugins that run on other threads, also of abandoned
+  // bindings, and waits for them. Afterwards no such plugin uses the API and the events of the handle.
+  void EndBlockingPlugins();
   // SchedulingQueue::Activate for a pod ("namespace/name"), before the next decision. Then `done` is called,
   // which may read the scheduler's state.
   void RetryNow(std::string pod, std::move_only_function<void()> done);

@@ -7,7 +7,7 @@
 
 namespace berth::cycle {
 
-WorkerPool::~WorkerPool() {
+void WorkerPool::End() {
   std::deque<std::move_only_function<void()>> dropped;
   {
     std::scoped_lock lock(mutex_);

@@ -12,17 +12,18 @@
 
 namespace berth::cycle {
 
-// Starts threads on demand, at most `threads`. The destructor drops work that has not started and waits for
-// work that has. Post is thread-safe.
+// Starts threads on demand, at most `threads`. Post is thread-safe.
 class WorkerPool {
  public:
   // What its work posts to a loop has this origin.
   WorkerPool(std::size_t threads, Origin::Kind origin) : limit_(threads), origin_(origin) {}
-  ~WorkerPool();
+  ~WorkerPool() { End(); }
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   void Post(std::move_only_function<void()> work);
+  // Drops work that has not started, waits for work that has, and drops later work. Not by its own work.
+  void End();
 
  private:
   void Serve();

@@ -56,5 +56,14 @@ TEST(WorkerPool, TheDestructorWaitsForRunningWorkAndDropsTheRest) {
   EXPECT_FALSE(dropped_ran);
 }
 
+TEST(WorkerPool, WorkThatIsPostedAfterTheEndIsDropped) {
+  bool dropped_ran = false;
+  WorkerPool pool(1, Origin::Kind::kBlocking);
+  pool.End();
+  pool.Post([&] { dropped_ran = true; });
+  pool.End();
+  EXPECT_FALSE(dropped_ran);
+}
+
 }  // namespace
 }  // namespace berth::cycle
