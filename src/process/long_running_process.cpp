@@ -26,8 +26,12 @@ Expected<int> LongRunningProcess::Execute(std::vector<std::string> notes) {
     stopping_.store(true, std::memory_order_relaxed);
     Stop();
   });
-  return Run();
+  auto code = Run();
+  BeginEnd();
+  return code;
 }
+
+void LongRunningProcess::BeginEnd() { signals_.Disarm(); }
 
 std::unique_ptr<client::ClusterSource> LongRunningProcess::SourceOf(
     client::Api& api, ports::ClusterSink& sink, const config::ClientConnection& wanted,

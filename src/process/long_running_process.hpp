@@ -43,10 +43,14 @@ class LongRunningProcess {
   virtual Expected<void> Assemble(std::vector<std::string>& notes) = 0;
   // Called at every SIGHUP, on the thread of the signals, after Assemble. Null: it is logged, with no effect.
   virtual std::function<void()> OnHangup() { return nullptr; }
-  // Runs the loop until Stop, and ends the parts in order. Returns the exit code.
+  // Runs the loop until Stop, and ends the parts in order. Returns the exit code. Must call BeginEnd before
+  // it destroys what OnHangup or Stop uses.
   virtual Expected<int> Run() = 0;
-  // Makes Run return. Called once, on the thread of the signals, when `stopping_` is set.
+  // Makes Run return. Called at most once, on the thread of the signals, when `stopping_` is set; not after
+  // Run has returned.
   virtual void Stop() = 0;
+  // Neither the function of OnHangup nor Stop is in progress afterwards, or called. Called after Run, too.
+  void BeginEnd();
 
   // The source of the cluster's objects, not yet started. Nodes that it delivers release the held
   // measurements. `measuring`: null if no plugin uses measurements. All arguments must outlive the result.

@@ -284,6 +284,7 @@ void Process::LogConfiguration() const {
 
 // Stops the sources of the scheduler's input first, then the threads that use the clients, then these.
 int Process::End(int code) {
+  BeginEnd();
   source_.reset();
   leadership_.reset();
   measuring_.reset();  // records events

@@ -32,19 +32,32 @@ void Signals::OnFirst(std::function<void()> stop) {
       sigwait(&set_, &signal);
       if (signal == SIGUSR1) return;  // sent by the destructor
       if (signal == SIGHUP) {
-        if (hangup_) {
-          hangup_();
-        } else {
-          log::Info(
-              "SIGHUP has no effect: certificates, tokens and CA files are read again by themselves; a "
-              "changed configuration or kubeconfig needs a restart");
-        }
+        Hangup();
         continue;
       }
       if (std::exchange(stopping, true)) _exit(1);
-      stop();
+      Stop(stop);
     }
   });
+}
+
+void Signals::Stop(const std::function<void()>& stop) {
+  const std::scoped_lock lock(mutex_);
+  if (!disarmed_) stop();
+}
+
+void Signals::Hangup() {
+  const std::scoped_lock lock(mutex_);
+  if (disarmed_) return;
+  if (hangup_) return hangup_();
+  log::Info(
+      "SIGHUP has no effect: certificates, tokens and CA files are read again by themselves; a "
+      "changed configuration or kubeconfig needs a restart");
+}
+
+void Signals::Disarm() {
+  const std::scoped_lock lock(mutex_);
+  disarmed_ = true;
 }
 
 Signals::~Signals() {

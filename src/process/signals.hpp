@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -23,9 +24,18 @@ class Signals {
   // `hangup` is called at every SIGHUP, on that thread; without a call of this function SIGHUP is logged.
   // Must be called before OnFirst.
   void OnHangup(std::function<void()> hangup) { hangup_ = std::move(hangup); }
+  // Waits until a call of `stop` or `hangup` in progress has returned; there are no later ones. The process
+  // ends by itself then: the first signal has no effect, the second one still ends the program. May be called
+  // repeatedly, by any thread but that of this object.
+  void Disarm();
 
  private:
+  void Stop(const std::function<void()>& stop);
+  void Hangup();
+
   sigset_t set_{};
+  std::mutex mutex_;       // held during calls
+  bool disarmed_ = false;  // by mutex_
   std::function<void()> hangup_;
   std::jthread thread_;
 };

@@ -15,6 +15,7 @@
 #include "kubernetes/client/fake_lease_server.hpp"
 #include "kubernetes/client/informers.hpp"
 #include "process/leadership.hpp"
+#include "process/long_running_process.hpp"
 #include "scheduler/cycle/fake_scheduler_environment.hpp"
 
 namespace berth::process {
@@ -28,6 +29,57 @@ TEST(Signals, AHangupDoesNotEndTheProcess) {
   signals.OnFirst([&] { stopped.set_value(); });
   ASSERT_EQ(kill(getpid(), SIGTERM), 0);
   stopped.get_future().wait();
+}
+
+// Sends a signal to this process and waits until the thread of its Signals has received it.
+void SendAndWait(int signal) {
+  kill(getpid(), signal);
+  sigset_t pending{};
+  do {
+    std::this_thread::yield();
+    sigpending(&pending);
+  } while (sigismember(&pending, signal) == 1);
+}
+
+// In processes of their own, because a signal without a receiver stays pending.
+TEST(SignalsDeathTest, AfterDisarmTheFirstSignalHasNoEffectAndTheSecondEndsTheProcess) {
+  const auto send_two = [] {
+    Signals signals;
+    signals.OnHangup([] { _exit(7); });
+    signals.OnFirst([] { _exit(8); });
+    signals.Disarm();
+    SendAndWait(SIGHUP);
+    SendAndWait(SIGTERM);
+    kill(getpid(), SIGTERM);
+    for (;;) pause();
+  };
+  EXPECT_EXIT(send_two(), ::testing::ExitedWithCode(1), "");
+}
+
+// Ends by itself, and receives SIGTERM while its parts are destroyed.
+class ProcessThatEndsByItself final : public LongRunningProcess {
+ public:
+  explicit ProcessThatEndsByItself(int& stops) : stops_(stops) {}
+
+ private:
+  struct SendsSignal {
+    ~SendsSignal() { SendAndWait(SIGTERM); }
+  };
+  Expected<void> Assemble(std::vector<std::string>&) override { return {}; }
+  Expected<int> Run() override { return 3; }
+  void Stop() override { ++stops_; }
+
+  int& stops_;
+  SendsSignal part_;
+};
+
+TEST(SignalsDeathTest, ASignalDuringTheDestructionOfAProcessThatEndsByItselfIsIgnored) {
+  const auto run = [] {
+    int stops = 0;
+    const int code = *ProcessThatEndsByItself(stops).Execute({});
+    _exit(stops == 0 ? code : 9);
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(3), "");
 }
 
 TEST(SignalsBlocked, ThreadsThatAreStartedMeanwhileReceiveNone) {
