@@ -355,10 +355,22 @@ struct ConfigReload::State : std::enable_shared_from_this<State> {
 
   bool Request(Action action, TakeReport take) {
     const std::scoped_lock lock(mutex);
+    if (ending.load()) return true;
     if (requested != nullptr || in_progress.load()) return false;
     requested = std::make_shared<Attempt>(Attempt{.action = action, .take = std::move(take)});
     files.Wake();
     return true;
+  }
+
+  // A request that waits must not keep its client's connection open.
+  void Cancel() {
+    AttemptPtr dropped;
+    {
+      const std::scoped_lock lock(mutex);
+      ending.store(true);
+      dropped = std::exchange(requested, nullptr);
+    }
+    files.Wake();
   }
 
   // Without a report. After the request that is in progress, if there is one.
@@ -435,10 +447,12 @@ ConfigReload::ConfigReload(Parts parts) : state_(std::make_shared<State>(std::mo
   watcher_ = std::thread([&state = *state_] { state.Watch(); });
 }
 
-ConfigReload::~ConfigReload() {
-  state_->ending.store(true);
-  state_->files.Wake();
+ConfigReload::~ConfigReload() { Cancel(); }
+
+void ConfigReload::Cancel() {
+  state_->Cancel();
   if (watcher_.joinable()) watcher_.join();
+  state_->preview.Cancel();
 }
 
 std::function<void()> ConfigReload::Requester() const {

@@ -49,10 +49,14 @@ class ConfigReload {
   };
   // Starts watching if --berth-config-reload is set.
   explicit ConfigReload(Parts parts);
-  // Not while the loop runs on another thread.
-  ~ConfigReload();
+  ~ConfigReload();  // as Cancel
   ConfigReload(const ConfigReload&) = delete;
   ConfigReload& operator=(const ConfigReload&) = delete;
+
+  // Ends the reload in progress, and waits for the threads of this object. What they have posted to the loop
+  // may remain there, with the TakeReport of the request. Later requests have no effect. Not while the loop
+  // runs on another thread.
+  void Cancel();
 
   // --- any thread ---
 
@@ -65,8 +69,8 @@ class ConfigReload {
     kPreview,   // all but the replacement
     kRollBack,  // uses the file again that was in use before, without a preview and without a limit
   };
-  // Called on one of the threads of this object or of the loop; must not block. If the loop ends first, it is
-  // destroyed without a call.
+  // Called on one of the threads of this object or of the loop; must not block. If the loop ends or Cancel is
+  // called first, it is destroyed without a call.
   using TakeReport = std::move_only_function<void(const ReloadReport&)>;
   // Returns false, and ignores the request, if another one is in progress.
   bool Request(Action action, TakeReport take);

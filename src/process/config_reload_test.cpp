@@ -315,6 +315,20 @@ TEST_F(ConfigReloadTest, OneRequestAfterTheOther) {
   EXPECT_EQ(Result("config/reload"), "unchanged");
 }
 
+TEST_F(ConfigReloadTest, CancelDropsTheRequestInProgressAndLaterOnes) {
+  Write(kTolerating);
+  const std::string digest = DigestInUse();
+  const std::string path = std::string(kSchedulerApiRoot) + "config/reload";
+  const auto first = fake->Ask(path, {}, "POST");
+  fake->reload->Cancel();
+  fake->run.loop.DropPending();
+  EXPECT_EQ(first.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  const auto second = fake->Ask(path, {}, "POST");
+  EXPECT_EQ(second.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  fake->run.Settle();
+  EXPECT_EQ(DigestInUse(), digest);
+}
+
 TEST_F(ConfigReloadTest, NothingIsChangedUnlessEnabled) {
   Write(kTolerating);
   FakeSchedulerApi disabled(true, file.string(), false);

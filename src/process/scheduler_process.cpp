@@ -299,14 +299,17 @@ int Process::End(int code) {
   return code;
 }
 
-// Requests wait in the loop, for explanations and for reloads. They end before the thread that serves them.
+// Requests wait in the loop, for explanations and for reloads. They end before the thread that serves them,
+// and before the server waits for them.
 void Process::StopServing() {
+  reload_->Cancel();
   loop_.DropPending();
   serving_->Close();
   loop_.DropPending();
   scheduler_api_.reset();
   explainer_.reset();
   reload_.reset();
+  loop_.DropPending();  // what their threads have posted meanwhile
   serving_.reset();
 }
 

@@ -151,7 +151,12 @@ struct ConfigPreview::State : std::enable_shared_from_this<State> {
 };
 
 ConfigPreview::ConfigPreview(const Parts& parts) : state_(std::make_shared<State>(parts)) {}
-ConfigPreview::~ConfigPreview() { state_->ending.store(true); }
+ConfigPreview::~ConfigPreview() { Cancel(); }
+
+void ConfigPreview::Cancel() {
+  state_->ending.store(true);
+  state_->evaluations.End();
+}
 
 void ConfigPreview::Compare(const config::SchedulerConfig& before, const config::SchedulerConfig& after,
                             Take take) {

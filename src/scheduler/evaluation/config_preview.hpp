@@ -53,8 +53,7 @@ class ConfigPreview {
     metrics::Registry& metrics;
   };
   explicit ConfigPreview(const Parts& parts);
-  // Ends the comparison in progress. Not while the loop runs on another thread.
-  ~ConfigPreview();
+  ~ConfigPreview();  // as Cancel
   ConfigPreview(const ConfigPreview&) = delete;
   ConfigPreview& operator=(const ConfigPreview&) = delete;
 
@@ -63,6 +62,9 @@ class ConfigPreview {
   using Take = std::move_only_function<void(Expected<PreviewReport>)>;
   // Loop's thread. One comparison at a time.
   void Compare(const config::SchedulerConfig& before, const config::SchedulerConfig& after, Take take);
+  // Ends the comparison in progress, and waits for it. What it has posted to the loop may remain there. Later
+  // comparisons are dropped. Not while the loop runs on another thread.
+  void Cancel();
 
  private:
   struct State;

@@ -505,6 +505,19 @@ TEST_F(ConfigPreviewTest, PodsThatAreGoneAreNotCompared) {
   EXPECT_EQ(Compare(config_).compared, 0u);
 }
 
+TEST_F(ConfigPreviewTest, CancelDropsTheComparisonInProgress) {
+  Add(MakeNode("n1").Cpu("4"));
+  Add(MakePod("web").Cpu("1"));
+  ConfigPreview preview({run_.loop, *run_.scheduler, *run_.engine, plugins_, run_.clock, run_.metrics});
+  const auto token = std::make_shared<bool>(false);
+  preview.Compare(config_, config_, [token](const Expected<PreviewReport>&) { *token = true; });
+  run_.loop.RunOnce(*run_.scheduler);  // a step of the comparison
+  preview.Cancel();
+  run_.loop.DropPending();
+  EXPECT_EQ(token.use_count(), 1);
+  EXPECT_FALSE(*token);
+}
+
 TEST(ConfigOfCopy, LeavesOutWhatMayOnlyRunOnTheLoop) {
   runtime::Registry plugins = assembly::InTreePlugins();
   plugins.AddForeign("Custom", *plugins.Find("NodeName"));
