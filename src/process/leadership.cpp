@@ -60,7 +60,7 @@ void Leadership::LeadWhenFresh() {
 void Leadership::OnLost() {
   log::Error("Leaderelection lost");
   lost_.store(true, std::memory_order_relaxed);
-  parts_.io.After(kGrace, parts_.end_process);
+  parts_.end_process_within(kGrace);
   parts_.loop.Stop();
 }
 

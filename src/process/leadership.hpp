@@ -38,9 +38,9 @@ struct LeadershipParts {
   cycle::ClusterLoop& loop;
   cycle::Scheduler& scheduler;
   client::ApiWriter& writer;
-  // Ends the process at once. Called on `io`, kGrace after the loss of the lease, even if the thread of the
-  // scheduler loop is blocked.
-  std::function<void()> end_process;
+  // Ends the process after this time at the latest, even if the threads of `io` and of the scheduler loop are
+  // blocked or have ended. Called on `io` at the loss of the lease, with kGrace.
+  std::function<void(Duration)> end_process_within;
 };
 
 // The order of calls: Start, OnSynced, then Release after the scheduler loop has stopped. Run is all of it on

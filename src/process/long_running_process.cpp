@@ -31,7 +31,11 @@ Expected<int> LongRunningProcess::Execute(std::vector<std::string> notes) {
   return code;
 }
 
-void LongRunningProcess::BeginEnd() { signals_.Disarm(); }
+// Not after a failed start: no lease is held, and the caller has not reported the error yet.
+void LongRunningProcess::BeginEnd() {
+  signals_.Disarm();
+  forced_end_.Within(kMaxEnd);
+}
 
 std::unique_ptr<client::ClusterSource> LongRunningProcess::SourceOf(
     client::Api& api, ports::ClusterSink& sink, const config::ClientConnection& wanted,

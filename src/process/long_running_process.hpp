@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +16,7 @@
 #include "kubernetes/client/environment.hpp"
 #include "kubernetes/client/informers.hpp"
 #include "observability/metrics/registry.hpp"
+#include "process/forced_end.hpp"
 #include "process/signals.hpp"
 
 namespace berth::process {
@@ -34,6 +36,9 @@ class LongRunningProcess {
   Expected<int> Execute(std::vector<std::string> notes);
 
  protected:
+  // Exceeds the limits of all steps of an orderly end together: what is left then is blocked.
+  static constexpr std::chrono::seconds kMaxEnd{30};
+
   // The registry contains the metrics of the process and of credential plugins.
   explicit LongRunningProcess(metrics::RegistryOptions metrics_options = {});
   virtual ~LongRunningProcess() = default;
@@ -49,7 +54,8 @@ class LongRunningProcess {
   // Makes Run return. Called at most once, on the thread of the signals, when `stopping_` is set; not after
   // Run has returned.
   virtual void Stop() = 0;
-  // Neither the function of OnHangup nor Stop is in progress afterwards, or called. Called after Run, too.
+  // Neither the function of OnHangup nor Stop is in progress afterwards, or called. If the end takes longer
+  // than kMaxEnd, the process ends with exit code 1. Called after Run, too.
   void BeginEnd();
 
   // The source of the cluster's objects, not yet started. Nodes that it delivers release the held
@@ -64,6 +70,7 @@ class LongRunningProcess {
   Signals signals_;  // before any thread
 
  protected:
+  ForcedEnd forced_end_;  // destroyed after all that may block
   const client::SystemEnvironment environment_;
   const SystemClock clock_;
   metrics::Registry metrics_;

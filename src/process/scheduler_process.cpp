@@ -172,7 +172,8 @@ Expected<void> Process::Assemble(std::vector<std::string>& notes) {
     leadership_ = std::make_unique<Leadership>(
         election_, config_.delay_cache_until_active,
         LeadershipParts{io_, lease_connection_->api(), api_.for_events->api(), clock_, metrics_, fence_,
-                        loop_, *scheduler_, *api_.writer, [] { _exit(1); }});
+                        loop_, *scheduler_, *api_.writer,
+                        [this](Duration limit) { forced_end_.Within(limit); }});
   }
   AddFeatureMetrics(metrics_, config_.gates);
   reload_.emplace(ConfigReload::Parts{flags_, table_, config_, plugins_, loop_, *scheduler_, *engine_, clock_,

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -14,6 +15,7 @@
 #include "kubernetes/client/api_writer.hpp"
 #include "kubernetes/client/fake_lease_server.hpp"
 #include "kubernetes/client/informers.hpp"
+#include "process/forced_end.hpp"
 #include "process/leadership.hpp"
 #include "process/long_running_process.hpp"
 #include "scheduler/cycle/fake_scheduler_environment.hpp"
@@ -116,10 +118,10 @@ class LeadershipTest : public ::testing::Test {
     run.BuildScheduler(options, fence);
     client::LeaderElectionOptions election;
     election.identity = "a";
-    leadership =
-        std::make_unique<Leadership>(election, true,
-                                     LeadershipParts{io, lease_api, event_api, io.clock(), metrics, fence,
-                                                     run.loop, *run.scheduler, writer, [] {}});
+    leadership = std::make_unique<Leadership>(
+        election, true,
+        LeadershipParts{io, lease_api, event_api, io.clock(), metrics, fence, run.loop, *run.scheduler,
+                        writer, [this](Duration limit) { ends_within = limit; }});
     client::ClusterSourceOptions watched;
     watched.streaming = false;
     watched.wanted = [](const client::Resource& resource) {
@@ -168,6 +170,7 @@ class LeadershipTest : public ::testing::Test {
   }
 
   bool hold_claims = true;
+  std::optional<Duration> ends_within;
   http::FakeLoop io;
   client::FakeApi lease_api, event_api, write_api, cluster_api;
   client::FakeLeaseServer leases;
@@ -189,6 +192,34 @@ TEST_F(LeadershipTest, WithADelayedCacheNothingIsDecidedBeforeTheBarrierOfTheCla
   hold_claims = false;
   Settle();
   EXPECT_EQ(run.api.bindings.size(), 1U);
+}
+
+TEST_F(LeadershipTest, TheLossOfTheLeaseLimitsTheTimeOfTheProcess) {
+  EXPECT_EQ(ends_within, std::nullopt);
+  leases.down = true;
+  io.Advance(std::chrono::seconds(15));
+  EXPECT_FALSE(fence.Open());
+  EXPECT_TRUE(run.loop.stopping());
+  EXPECT_EQ(ends_within, Leadership::kGrace);
+}
+
+// --- the forced end ---
+
+TEST(ForcedEnd, TheEarliestOfSeveralEndsApplies) {
+  std::promise<void> ended;
+  ForcedEnd forced_end([&] { ended.set_value(); });
+  forced_end.Within(std::chrono::hours(1));
+  forced_end.Within({});
+  forced_end.Within(std::chrono::hours(1));
+  ended.get_future().wait();
+}
+
+TEST(ForcedEnd, AProcessThatEndsInTimeIsNotForced) {
+  bool forced = false;
+  {
+    ForcedEnd([&] { forced = true; }).Within(std::chrono::hours(1));
+  }
+  EXPECT_FALSE(forced);
 }
 
 }  // namespace

@@ -78,7 +78,8 @@ Replica::Replica(simulation::VirtualTime& time, Network& network, Timeline& time
   leadership_ = std::make_unique<process::Leadership>(
       Election(options_.identity, options_.seed + 5), false,
       process::LeadershipParts{machine_, lease_api_, events_api_, machine_.clock(), metrics_, fence_, loop_,
-                               *scheduler_, *writer_, [this] { Exit(); }});
+                               *scheduler_, *writer_,
+                               [this](Duration limit) { machine_.After(limit, [this] { Exit(); }); }});
   client::ClusterSourceOptions source;
   source.seed = options_.seed + 6;
   source.retained = engine_->retained_fields();

@@ -222,7 +222,7 @@ void Process::Elect() {
 void Process::OnLost() {
   log::Error("Leaderelection lost");
   lost_.store(true, std::memory_order_relaxed);
-  io_.After(kGrace, [] { _exit(1); });
+  forced_end_.Within(kGrace);
   loop_.Stop();
 }
 
