@@ -30,6 +30,9 @@ struct RequestError {
   std::string reason{};  // Status.reason: NotFound, Conflict, Expired, ...
   std::vector<std::string> causes{};
   int retry_after_seconds = 0;
+  // The client has repeated the request after a status of 500 or more, so an earlier attempt may have taken
+  // effect. This error is that of the last attempt.
+  bool repeated = false;
 
   bool answered() const { return http_code != 0; }
   // The request may or may not have taken effect: the response was lost, or the server's own deadline
@@ -39,6 +42,9 @@ struct RequestError {
   bool not_sent() const { return !answered() && code == ErrorCode::kUnavailable; }
   bool expired() const { return code == ErrorCode::kExpired; }  // reasons Expired and Gone
   bool too_large_version() const;
+  // The server failed (500 or more). A write may have taken effect, or may still do so: etcd commits writes
+  // that have timed out.
+  bool server_failed() const { return http_code >= 500; }
   // The server reported a temporary failure: InternalError or ServiceUnavailable.
   bool temporary_server_failure() const;
   Error ToError() const { return Error{code, message}; }

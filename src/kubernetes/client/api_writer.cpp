@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
 
 constexpr int kMaxWriteTries = 4;
 constexpr BackoffOptions kConflictBackoff{.initial = 10ms, .factor = 5, .jitter = 0.1};
+constexpr std::chrono::seconds kLongestRetryAfter{30};
 
 // The namespace in the key of a write, which is NAMESPACE/NAME or KIND:NAMESPACE/NAME; empty for KIND:NAME.
 std::string NamespaceOf(std::string_view key) {
@@ -192,7 +193,7 @@ struct ApiWriter::Impl {
   void OnSeen(const WritePtr& write, const RequestError& why, Reply reply);
   void OnPatched(const WritePtr& write, Reply reply);
   void OnDeleted(const WritePtr& write, Reply reply);
-  void Again(const WritePtr& write, const RequestError& why);
+  void Again(const WritePtr& write, const RequestError& why, Duration at_least = {});
   void Finish(const WritePtr& write, Expected<> result);
   void Shutdown();
 };
@@ -273,14 +274,12 @@ void ApiWriter::Impl::OnBound(const WritePtr& write, Reply reply) {
   if (reply) return Finish(write, {});
   const RequestError& error = reply.error();
   if (error.ambiguous()) return ResolveOutcome(write, error);
-  if (error.temporary_server_failure()) {
-    write->settled_before = true;
-  } else if (error.answered() && write->settled_before) {
-    // "already assigned" after an attempt with unknown effect may refer to that attempt's success. After any
-    // other rejection, too, that attempt may have bound the pod.
-    return ResolveOutcome(write, error);
-  }
-  if (error.temporary_server_failure() || error.not_sent()) return Again(write, error);
+  if (error.server_failed() || error.repeated) write->settled_before = true;
+  const bool again = error.server_failed() || error.not_sent();
+  if (again && write->tries < kMaxWriteTries) return Again(write, error);
+  // "already assigned" after an attempt with unknown effect may refer to that attempt's success. After any
+  // other rejection, and after the last attempt, too, the pod may be bound.
+  if (write->settled_before && (again || error.answered())) return ResolveOutcome(write, error);
   Finish(write, std::unexpected(error.ToError()));
 }
 
@@ -295,12 +294,13 @@ void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Rep
   write->call = 0;
   const auto& binding = *write->binding;
   if (!reply) {
-    const bool is_final =
-        reply.error().answered() && !reply.error().temporary_server_failure() && !reply.error().ambiguous();
-    if (is_final) return Finish(write, std::unexpected(reply.error().ToError()));
+    const RequestError& error = reply.error();
+    // Neither a failure of the server nor its overload shows anything about the pod.
+    const bool is_final = error.answered() && !error.server_failed() && error.code != ErrorCode::kThrottled;
+    if (is_final) return Finish(write, std::unexpected(error.ToError()));
     if (write->tries >= kMaxWriteTries) {
-      return Finish(write, Fail(ErrorCode::kAmbiguous,
-                                fmt::format("{}; and then: {}", why.message, reply.error().message)));
+      return Finish(write,
+                    Fail(ErrorCode::kAmbiguous, fmt::format("{}; and then: {}", why.message, error.message)));
     }
     ++write->tries;
     write->timer = loop.After(write->backoff.Next(loop.Now(), random),
@@ -318,7 +318,8 @@ void ApiWriter::Impl::OnSeen(const WritePtr& write, const RequestError& why, Rep
     return Finish(write, Fail(ErrorCode::kConflict, fmt::format("pod {} is already assigned to node \"{}\"",
                                                                 binding.name, pod->spec.node_name)));
   }
-  // Not bound: a rejection is final. After a lost response the uid makes a retry safe.
+  // Not bound: a rejection is final, and so is the last attempt. After a lost response the uid makes a retry
+  // safe.
   if (!why.ambiguous()) return Finish(write, std::unexpected(why.ToError()));
   write->settled_before = true;
   Again(write, why);
@@ -368,8 +369,10 @@ void ApiWriter::Impl::OnDeleted(const WritePtr& write, Reply reply) {
 
 void ApiWriter::Impl::SendObject(const WritePtr& write) {
   if (write->object->creates) {
-    write->call = Send({.method = "POST", .path = write->object->path, .body = write->object->body},
-                       [this, write](Reply reply) { OnObject(write, std::move(reply)); });
+    // A repetition would create a second object if the first attempt took effect.
+    write->call = Send(
+        {.method = "POST", .path = write->object->path, .body = write->object->body, .single_attempt = true},
+        [this, write](Reply reply) { OnObject(write, std::move(reply)); });
     return;
   }
   write->call = Send({.method = "PATCH",
@@ -385,6 +388,11 @@ void ApiWriter::Impl::OnObject(const WritePtr& write, Reply reply) {
     const RequestError& error = reply.error();
     // After a failure of the server a new object may exist; a second one has another name.
     const bool safe = !write->object->creates;
+    // A throttled request was not executed. The client does not repeat a creation, so that is done here.
+    if (!safe && error.code == ErrorCode::kThrottled && error.retry_after_seconds > 0) {
+      return Again(write, error,
+                   std::min(std::chrono::seconds(error.retry_after_seconds), kLongestRetryAfter));
+    }
     const bool repeat =
         write->object->idempotent && (error.code == ErrorCode::kConflict || error.ambiguous());
     if ((error.temporary_server_failure() && safe) || error.not_sent() || repeat) return Again(write, error);
@@ -398,9 +406,10 @@ void ApiWriter::Impl::OnObject(const WritePtr& write, Reply reply) {
   Finish(write, {});
 }
 
-void ApiWriter::Impl::Again(const WritePtr& write, const RequestError& why) {
+void ApiWriter::Impl::Again(const WritePtr& write, const RequestError& why, Duration at_least) {
   if (write->tries >= kMaxWriteTries) return Finish(write, std::unexpected(why.ToError()));
-  write->timer = loop.After(write->backoff.Next(loop.Now(), random), [this, write] {
+  const Duration delay = std::max(write->backoff.Next(loop.Now(), random), at_least);
+  write->timer = loop.After(delay, [this, write] {
     write->timer = http::Loop::TimerId::kNone;
     Try(write);
   });

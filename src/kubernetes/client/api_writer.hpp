@@ -27,8 +27,9 @@ struct ApiWriterOptions {
   std::uint64_t seed = 1;  // for the jitter of delays
 };
 
-// Writes as kube-scheduler v1.37 does, with two differences: after a lost response the pod is read to
-// determine the result, and there is no client-side rate limit.
+// Writes as kube-scheduler v1.37 does, with two differences: a binding fails only after the pod was read, if
+// an attempt may have taken effect (lost response, status of 500 or more); and there is no client-side rate
+// limit.
 //
 // Writes to one pod are sent one after the other in call order, so that a status patch cannot overtake the
 // binding that follows it. A waiting status patch is dropped when another write to the same pod arrives,
@@ -36,8 +37,9 @@ struct ApiWriterOptions {
 // or condition that the later patch does not contain is merged into it.
 //
 // Retries: four attempts in all, the first delay 10 ms, growing by a factor of five (jitter 0.1), after
-// InternalError, ServiceUnavailable, or if nothing was sent. Status patches and deletions are idempotent and
-// are also retried after a lost response, status patches also after Conflict.
+// InternalError, ServiceUnavailable, or if nothing was sent; bindings after every status of 500 or more.
+// Status patches and deletions are idempotent and are also retried after a lost response, status patches also
+// after Conflict. A claim is created again only if nothing was sent, or after 429 with Retry-After.
 //
 // Resource claims are written in version v1 until SetClaimVersion is called.
 //

@@ -81,6 +81,7 @@ TEST_F(Writer, AConflictIsFinalForABinding) {
 struct AgainCase {
   std::string name;
   Reply failure;
+  bool may_have_bound;
 };
 class WriterRetries : public Writer, public testing::WithParamInterface<AgainCase> {};
 TEST_P(WriterRetries, FourTimesInAllWithGrowingDelays) {
@@ -94,15 +95,35 @@ TEST_P(WriterRetries, FourTimesInAllWithGrowingDelays) {
   }
   EXPECT_THAT(results_, IsEmpty());
   api_.Answer(GetParam().failure);
-  EXPECT_THAT(results_, SizeIs(1));
-  EXPECT_THAT(api_.sent, ElementsAre(kPost, kPost, kPost, kPost));
+  if (GetParam().may_have_bound) {
+    EXPECT_THAT(api_.sent, ElementsAre(kPost, kPost, kPost, kPost, kGet));
+    EXPECT_THAT(results_, IsEmpty());
+    api_.Answer(PodOn(""));
+  } else {
+    EXPECT_THAT(api_.sent, ElementsAre(kPost, kPost, kPost, kPost));
+  }
+  const RequestError& error = GetParam().failure.error();
+  EXPECT_THAT(results_, ElementsAre(Failed(error.code, error.message)));
+  EXPECT_THAT(api_.open, IsEmpty());
 }
-INSTANTIATE_TEST_SUITE_P(Table, WriterRetries,
-                         testing::Values(AgainCase{"AfterAnInternalError", Refused(500, "InternalError")},
-                                         AgainCase{"AfterServiceUnavailable",
-                                                   Refused(503, "ServiceUnavailable")},
-                                         AgainCase{"WhenNothingWasSent", NotReached()}),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Table, WriterRetries,
+    testing::Values(AgainCase{"AfterAnInternalError", Refused(500, "InternalError"), true},
+                    AgainCase{"AfterAFailureWithoutReason", Refused(500, ""), true},
+                    AgainCase{"AfterServiceUnavailable", Refused(503, "ServiceUnavailable"), true},
+                    AgainCase{"WhenNothingWasSent", NotReached(), false}),
+    [](const auto& row) { return row.param.name; });
+
+TEST_F(Writer, ABindingWhoseLastAttemptFailsInTheServerSucceedsIfThePodIsOnItsNode) {
+  Bind();
+  for (int i = 0; i < 4; ++i) {
+    api_.Answer(Refused(500, ""));
+    loop_.Advance(300ms);
+  }
+  EXPECT_THAT(api_.sent, ElementsAre(kPost, kPost, kPost, kPost, kGet));
+  api_.Answer(PodOn("n1"));
+  EXPECT_THAT(results_, ElementsAre("bind p: done"));
+}
 
 struct LostCase {
   std::string name;
@@ -150,12 +171,38 @@ TEST_F(Writer, AServerTimeoutWhileThePodIsReadDoesNotEndTheBinding) {
   EXPECT_THAT(results_, ElementsAre("bind p: done"));
 }
 
-TEST_F(Writer, AConflictAfterAnAmbiguousAttemptMayBeItsOwnSuccess) {
+TEST_F(Writer, AFailureOfTheServerWhileThePodIsReadDoesNotEndTheBinding) {
   Bind();
-  api_.Answer(Refused(500, "InternalError"));
-  loop_.Advance(20ms);
-  api_.Answer(Refused(409, "Conflict"));
-  EXPECT_THAT(api_.sent, ElementsAre(kPost, kPost, kGet));
+  api_.Answer(AnswerLost());
+  for (const Reply& failure : {Refused(500, ""), Refused(429, "TooManyRequests")}) {
+    api_.Answer(failure);
+    loop_.Advance(100ms);
+  }
+  EXPECT_THAT(api_.sent, ElementsAre(kPost, kGet, kGet, kGet));
+  api_.Answer(PodOn("n1"));
+  EXPECT_THAT(results_, ElementsAre("bind p: done"));
+}
+
+TEST_F(Writer, AConflictAfterAnAmbiguousAttemptMayBeItsOwnSuccess) {
+  for (const char* reason : {"InternalError", ""}) {
+    api_.sent.clear();
+    results_.clear();
+    Bind();
+    api_.Answer(Refused(500, reason));
+    loop_.Advance(20ms);
+    api_.Answer(Refused(409, "Conflict"));
+    EXPECT_THAT(api_.sent, ElementsAre(kPost, kPost, kGet));
+    api_.Answer(PodOn("n1"));
+    EXPECT_THAT(results_, ElementsAre("bind p: done"));
+  }
+}
+
+TEST_F(Writer, AConflictAfterARepetitionByTheClientMayBeItsOwnSuccess) {
+  Bind();
+  Reply conflict = Refused(409, "Conflict");
+  conflict.error().repeated = true;
+  api_.Answer(conflict);
+  EXPECT_THAT(api_.sent, ElementsAre(kPost, kGet));
   api_.Answer(PodOn("n1"));
   EXPECT_THAT(results_, ElementsAre("bind p: done"));
 }
@@ -471,6 +518,16 @@ TEST_F(ClaimWriter, ClaimsForExtendedResourcesAreCreatedOnce) {
   create();
   api_.Answer(Refused(500, "InternalError"));
   EXPECT_THAT(results_, ElementsAre("made m 4", "failed: InternalError")) << "the claim may exist";
+  create();
+  EXPECT_TRUE(api_.open[0].request.single_attempt);
+  Reply throttled = Refused(429, "TooManyRequests");
+  throttled.error().retry_after_seconds = 2;
+  api_.Answer(throttled);
+  EXPECT_EQ(loop_.delays().back(), 2s);
+  loop_.Advance(2s);
+  EXPECT_THAT(api_.open, SizeIs(1)) << "a throttled request was not executed";
+  api_.Answer(R"({"kind":"ResourceClaim","metadata":{"name":"made","uid":"n","resourceVersion":"5"}})");
+  EXPECT_EQ(results_.back(), "made n 5");
 }
 
 TEST_F(ClaimWriter, ClaimsAreWrittenInTheVersionOfTheServer) {

@@ -53,6 +53,7 @@ struct RestClient::Impl {
     std::optional<WatchHandlers> watch;
     std::move_only_function<void(Reply)> done;
     int retries = 0;
+    bool server_failed = false;    // an attempt was answered with 5xx and repeated
     std::uint64_t credential = 0;  // serial of the last attempt's credential
     bool opened = false;
     MonoTime began{};    // the first attempt
@@ -199,6 +200,7 @@ bool RestClient::Impl::Retry(const CallPtr& call, const Expected<http::ClientRes
     delay = kResetDelay;
   }
   ++call->retries;
+  if (answer && answer->status >= 500) call->server_failed = true;
   meters.Retried(call->request.method, answer ? answer->status : 0);
   if (const auto log = log::V(2)) {
     log.Info("Retrying request", {{"verb", call->request.method},
@@ -224,6 +226,7 @@ RequestError RestClient::Impl::Refusal(const http::ClientResponse& response) {
 
 void RestClient::Impl::Finish(const CallPtr& call, Reply reply) {
   calls.erase(call->id);
+  if (!reply) reply.error().repeated = call->server_failed;
   auto done = std::exchange(call->done, nullptr);
   done(std::move(reply));
 }

@@ -54,7 +54,7 @@ struct RestOptions {
 // and no others; none for ApiRequest::single_attempt. A wait is 30 s at most. A request whose next attempt
 // would begin later than its timeout after its first one is not repeated: the response is reported. client-go
 // waits as long as the server demands, and only the context of the request ends that; requests here have
-// none.
+// none. RequestError::repeated is set if the last attempt failed after one with 5xx.
 //
 // Lives on `loop`; `loop` and `transport` must outlive it; the destructor ends every call with kCancelled.
 // Counts the rest_client_* metrics of client-go 0.37, watches under their own status codes only.

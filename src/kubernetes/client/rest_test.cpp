@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <optional>
 
+#include "base/lease_fence.hpp"
 #include "http/client.hpp"
 #include "http/fake_loop.hpp"
+#include "kubernetes/client/api_writer.hpp"
 #include "kubernetes/client/rate_limit.hpp"
 #include "observability/metrics/registry.hpp"
 
@@ -198,6 +201,65 @@ TEST_F(Rest, RetriesAtMostTenTimes) {
   EXPECT_EQ(replies_[0].error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(replies_[0].error().retry_after_seconds, 1);
   EXPECT_EQ(transport_.sent, 11);
+}
+
+TEST_F(Rest, AnErrorAfterARepeatedServerFailureIsMarked) {
+  for (const auto& [status, repeated] : {std::pair(429, false), std::pair(500, true), std::pair(503, true)}) {
+    replies_.clear();
+    Send("POST");
+    transport_.Answer(Response(status, "", {{"Retry-After", "1"}}));
+    loop_.Advance(1s);
+    transport_.Answer(Response(409));
+    ASSERT_THAT(replies_, SizeIs(1));
+    EXPECT_EQ(replies_[0].error().http_code, 409);
+    EXPECT_EQ(replies_[0].error().repeated, repeated) << status;
+  }
+  replies_.clear();
+  Send("POST");
+  transport_.Answer(Response(503, "", {{"Retry-After", "1"}}));
+  loop_.Advance(1s);
+  transport_.Answer(Fail(ErrorCode::kUnavailable, "refused"));
+  ASSERT_THAT(replies_, SizeIs(1));
+  EXPECT_TRUE(replies_[0].error().repeated) << "the server is unreachable after that";
+}
+
+// The writer above a real client.
+class RestWriter : public Rest {
+ protected:
+  LeaseFence open_ = LeaseFence::AlwaysOpen(loop_.clock());
+  ApiWriter writer_{loop_, *rest_, loop_.clock(), open_};
+};
+
+TEST_F(RestWriter, ABindingThatWasExecutedBeforeItsRepetitionSucceeds) {
+  std::optional<Expected<>> bound;
+  writer_.Bind({.ns = "default", .name = "p", .uid = "u1", .node = "n1"},
+               [&](Expected<> result) { bound = std::move(result); });
+  loop_.Run();
+  transport_.Answer(Response(500, "", {{"Retry-After", "1"}}));
+  loop_.Advance(1s);
+  ASSERT_THAT(transport_.open, SizeIs(1));
+  EXPECT_EQ(transport_.open[0].request.method, "POST");
+  transport_.Answer(Response(409, R"({"kind":"Status","reason":"Conflict","code":409})"));
+  ASSERT_THAT(transport_.open, SizeIs(1));
+  EXPECT_EQ(transport_.open[0].request.method, "GET");
+  EXPECT_FALSE(bound);
+  transport_.Answer(Response(
+      200,
+      R"({"metadata":{"name":"p","namespace":"default","uid":"u1","resourceVersion":"1"},"spec":{"nodeName":"n1"}})"));
+  ASSERT_TRUE(bound);
+  EXPECT_TRUE(*bound);
+}
+
+TEST_F(RestWriter, AClaimIsNotCreatedAgainAfterAServerFailure) {
+  std::optional<Expected<ports::CreatedClaim>> created;
+  writer_.CreateClaim({"ns", "pod-extended-resources-", "pod", "u", {}},
+                      [&](Expected<ports::CreatedClaim> result) { created = std::move(result); });
+  loop_.Run();
+  transport_.Answer(Response(503, "", {{"Retry-After", "1"}}));
+  loop_.Advance(10s);
+  ASSERT_TRUE(created);
+  EXPECT_FALSE(*created);
+  EXPECT_EQ(transport_.sent, 1);
 }
 
 TEST_F(Rest, DoesNotRetryWithoutRetryAfter) {
