@@ -53,7 +53,10 @@ FreshnessBarrier::~FreshnessBarrier() {
   loop_.Cancel(timer_);
 }
 
-void FreshnessBarrier::Start() { Read(/*whole=*/false); }
+void FreshnessBarrier::Start() {
+  last_at_start_ = view_.last_version();
+  Read(/*whole=*/false);
+}
 
 void FreshnessBarrier::Read(bool whole) {
   ApiRequest request{.path = options_.path + "?", .timeout = 15s, .accept = kNamesAndVersions};
@@ -80,7 +83,14 @@ void FreshnessBarrier::OnRead(bool whole, Reply reply) {
     return Again(backoff_.Next(loop_.Now(), random_));
   }
   // The first response suffices for the watch: it was requested after the lease was acquired.
-  if (wanted_.empty()) wanted_ = list->resource_version;
+  if (wanted_.empty()) {
+    wanted_ = list->resource_version;
+    if (Restored()) {
+      log::Warning(
+          "The API server is at an older version than the watch, as after a restore; scheduling waits",
+          {{"resource", options_.resource}, {"version", wanted_}, {"watch", last_at_start_}});
+    }
+  }
   if (EndIfFresh()) return;
   if (!whole) return Again(kHead);
   Compare(*list);
@@ -92,11 +102,14 @@ void FreshnessBarrier::Compare(const api::VersionList& list) {
   awaited_.clear();
   compared_ = !view_.last_version().empty();  // else the first state is compared
   if (!compared_) return;
+  const bool restored = Restored();
   std::size_t found = 0;
   for (const auto& item : list.items) {
     const std::string* known = view_.version_of(item.ns, item.name);
     if (known != nullptr) ++found;
-    if (known != nullptr && VersionReached(*known, item.resource_version)) continue;
+    if (known != nullptr &&
+        (restored ? *known == item.resource_version : VersionReached(*known, item.resource_version)))
+      continue;
     std::string key =
         item.ns.empty() ? std::string(item.name) : std::string(item.ns).append("/").append(item.name);
     if (view_.unreadable(key)) continue;
@@ -107,7 +120,7 @@ void FreshnessBarrier::Compare(const api::VersionList& list) {
   listed.reserve(list.items.size());
   for (const auto& item : list.items) listed.insert(ObjectKey{item.ns, item.name});
   view_.each([&](const std::string& key, const std::string& version) {
-    const bool newer = VersionBefore(list.resource_version, version);
+    const bool newer = !restored && VersionBefore(list.resource_version, version);
     if (!newer && !listed.contains(ObjectKey::Split(key))) {
       awaited_.emplace(key, IsAnyRegistered{.version = list.resource_version, .gone = true});
     }
@@ -115,6 +128,7 @@ void FreshnessBarrier::Compare(const api::VersionList& list) {
 }
 
 void FreshnessBarrier::OnEvent(std::string_view key, std::string_view version, bool gone) {
+  last_at_start_.clear();
   if (wanted_.empty() || EndIfFresh()) return;
   const auto found = awaited_.find(std::string(key));
   if (found == awaited_.end()) return;
@@ -125,6 +139,7 @@ void FreshnessBarrier::OnEvent(std::string_view key, std::string_view version, b
 }
 
 void FreshnessBarrier::OnProgress(bool replaced) {
+  last_at_start_.clear();
   if (wanted_.empty() || EndIfFresh()) return;
   if (!replaced) return;
   // A state from a cache older than the read: the comparison is no longer valid.
@@ -143,10 +158,14 @@ void FreshnessBarrier::Again(Duration delay) {
 
 bool FreshnessBarrier::EndIfFresh() {
   const std::string_view last = view_.last_version();
-  if (last.empty() || !VersionReached(last, wanted_)) return false;
+  if (last.empty() || Restored() || !VersionReached(last, wanted_)) return false;
   End("watch");
   return true;
 }
+
+// A quorum read returns at least the version of every event that was delivered before it, unless the server's
+// data were replaced by older ones.
+bool FreshnessBarrier::Restored() const { return VersionBefore(wanted_, last_at_start_); }
 
 void FreshnessBarrier::End(std::string_view how) {
   if (call_ != 0) api_.Cancel(std::exchange(call_, 0));

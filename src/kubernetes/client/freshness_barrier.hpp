@@ -46,6 +46,10 @@ struct FreshnessBarrierOptions {
 //   - or once every object of a full read is in the view in its version or a later one, and the view holds no
 //     other object that is older than R. In a quiet cluster the watch delivers nothing, and this is the
 //     proof. Only names and versions are requested (PartialObjectMetadataList).
+// A view that was newer than R before the read has the versions of another history: the API server's data
+// were restored from a backup, and its watch is silent. Such a view is as new as R only once it has received
+// an event, a bookmark or a new list, or if it equals a full read.
+//
 // A read is repeated if it fails, or if it has led to no result after five seconds. `done` is called once, on
 // the loop. One thread; a barrier that is destroyed earlier calls nothing.
 class FreshnessBarrier {
@@ -71,6 +75,7 @@ class FreshnessBarrier {
   void Compare(const api::VersionList& list);
   void Again(Duration delay);
   bool EndIfFresh();
+  bool Restored() const;
   void End(std::string_view how);
 
   http::Loop& loop_;
@@ -81,7 +86,8 @@ class FreshnessBarrier {
   const FreshnessView view_;
   Done done_;
   Backoff backoff_;
-  std::string wanted_{};  // R of the first successful read
+  std::string wanted_{};         // R of the first successful read
+  std::string last_at_start_{};  // the view's version before that read; empty: none, or it has progressed
   // Objects that the view must receive, with the required version; a deletion also satisfies the requirement.
   struct IsAnyRegistered {
     std::string version;

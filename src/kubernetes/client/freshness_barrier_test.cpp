@@ -105,6 +105,46 @@ TEST_F(FreshnessBarrierTest, AnyLaterEventOfTheWatchIsSufficient) {
   EXPECT_THAT(api_.sent, SizeIs(1)) << "no further request";
 }
 
+TEST_F(FreshnessBarrierTest, AnEventDuringTheReadIsSufficient) {
+  catch_up_->Start();
+  Observe("ns/a", "100");
+  api_.Answer(List("99", {}));
+  EXPECT_THAT(ended_, ElementsAre("watch"));
+}
+
+TEST_F(FreshnessBarrierTest, AViewOfARestoredServerIsFreshOnceItIsReplaced) {
+  known_ = {{"ns/a", "95"}, {"ns/gone", "100"}};
+  last_ = "100";
+  StartAt("99");
+  EXPECT_THAT(ended_, IsEmpty()) << "its version is from another history";
+  EXPECT_THAT(api_.sent, ElementsAre(kReadVersion, kReadAll));
+  api_.Answer(List("99", {{"ns/a", "92"}}));
+  EXPECT_THAT(ended_, IsEmpty()) << "and so are those of its objects";
+  known_ = {{"ns/a", "92"}};
+  last_ = "99";
+  catch_up_->OnProgress(/*replaced=*/true);
+  EXPECT_THAT(ended_, ElementsAre("watch"));
+}
+
+TEST_F(FreshnessBarrierTest, AViewThatIsNewerThanTheReadIsFreshOnceItsWatchDelivers) {
+  known_ = {{"ns/a", "95"}};
+  last_ = "100";
+  StartAt("99");
+  EXPECT_THAT(ended_, IsEmpty());
+  last_ = "101";
+  catch_up_->OnProgress(/*replaced=*/false);
+  EXPECT_THAT(ended_, ElementsAre("watch"));
+}
+
+TEST_F(FreshnessBarrierTest, AViewOfARestoredServerIsFreshIfItEqualsAFullList) {
+  known_ = {{"ns/a", "92"}};
+  last_ = "100";
+  StartAt("99");
+  EXPECT_THAT(ended_, IsEmpty());
+  api_.Answer(List("99", known_));
+  EXPECT_THAT(ended_, ElementsAre("list"));
+}
+
 TEST_F(FreshnessBarrierTest, VersionsAreComparedAsNumbers) {
   last_ = "9";
   catch_up_->Start();

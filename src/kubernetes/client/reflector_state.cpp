@@ -10,6 +10,10 @@ using namespace std::chrono_literals;
 constexpr int kPageSize = 500;
 // A watch that ends sooner without an event counts as failed, even without an error.
 constexpr Duration kShortWatch = 1s;
+// API servers send a bookmark every minute, but none to a watch at a version that they do not have yet. After
+// a restore from a backup such a watch would stay silent; a list at its version fails and is repeated without
+// it.
+constexpr Duration kSilenceMax = 150s;
 constexpr BackoffOptions kListBackoff{
     .initial = 800ms, .factor = 2, .jitter = 1, .cap = 30s, .reset_after = 2min};
 
@@ -112,7 +116,11 @@ ReflectorAction ReflectorState::OnStreamListEnd(const StreamEnd& end, MonoTime n
 
 ReflectorAction ReflectorState::OnWatchEnd(const StreamEnd& end, MonoTime now) {
   if (!end.error || ConnectionLost(*end.error)) {
-    return VeryShort(end) ? Wait(Kind::kWait, now) : Watch();
+    if (VeryShort(end)) return Wait(Kind::kWait, now);
+    silent_ = end.events == 0 ? silent_ + end.lasted : Duration::zero();
+    if (silent_ < kSilenceMax) return Watch();
+    silent_ = Duration::zero();
+    return Start();
   }
   if (ShouldRetryLater(*end.error)) return Wait(Kind::kWatch, now);
   // An expired version does not set version_unavailable_: a list at that version means "at least as new as",

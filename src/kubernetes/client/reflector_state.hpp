@@ -6,7 +6,8 @@
 //               v                      v
 //             list ──pages──> watch   wait ──> Start
 //
-// One rule differs from client-go: the first answer after an outage restarts the delays.
+// Two rules differ from client-go: the first answer after an outage restarts the delays, and a watch without
+// events is not reopened for ever, but replaced by a new list.
 //
 // The caller executes the returned action and reports its result; one action at a time, one thread.
 #pragma once
@@ -85,6 +86,7 @@ class ReflectorState {
   const bool streaming_;
   Random& random_;
   Backoff backoff_;
+  Duration silent_{};         // of the last watches, without an event or an error of the server
   bool unreachable_ = false;  // the last failure was that of a connection
   Kind doing_ = Kind::kWait;
   Kind after_wait_ = Kind::kWait;  // kWait: start a new round

@@ -302,6 +302,51 @@ TEST_F(ReflectorTest, ALongWatchWithoutEventsIsNotAFailure) {
   EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=10")));
 }
 
+class ReflectorSilence : public ReflectorTest {
+ protected:
+  // The watch receives nothing until its idle timeout.
+  void StaySilent() {
+    loop_.Advance(90s);
+    api_.End(std::unexpected(RequestError{.code = ErrorCode::kTimeout, .message = "no data"}));
+  }
+};
+
+TEST_F(ReflectorSilence, AWatchThatStaysSilentAfterARestoreOfTheServerIsListedAgain) {
+  BeginListed(100, {NodeJson("a", 50), NodeJson("b", 60)});
+  StaySilent();
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=100")));
+  StaySilent();
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?resourceVersion=100");
+  api_.Answer(Refused(504, "Timeout", {"ResourceVersionTooLarge"}));
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes");
+  api_.Answer(ListJson(90, {NodeJson("a", 40), NodeJson("c", 80)}));
+  EXPECT_THAT(Seen(), ElementsAre("a@50>a@40", "+c@80", "-b@60"));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=90")));
+  api_.Line(Modified("a", 91));
+  EXPECT_THAT(Seen(), ElementsAre("a@40>a@91"));
+  EXPECT_THAT(loop_.delays(), IsEmpty());
+}
+
+TEST_F(ReflectorSilence, AStreamedListIsRepeatedToo) {
+  Begin(true);
+  api_.Line(Bookmark(100, true));
+  StaySilent();
+  StaySilent();
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("resourceVersion=100"), Not(HasSubstr("sendInitialEvents"))))
+      << "the first stream had an event";
+  StaySilent();
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("resourceVersion=100"), HasSubstr("sendInitialEvents=true")));
+}
+
+TEST_F(ReflectorSilence, ABookmarkEndsTheSilence) {
+  BeginListed(100, {});
+  StaySilent();
+  api_.Line(Bookmark(101));
+  StaySilent();
+  StaySilent();
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=101")));
+}
+
 TEST_F(ReflectorTest, ARelistDeliversOnlyTheDifferences) {
   BeginListed(10, {NodeJson("a", 1), NodeJson("b", 2), NodeJson("c", 3)});
   api_.Line(ErrorEvent(410, "Expired"));

@@ -181,6 +181,22 @@ TEST_F(Access, AConfigMapWhoseWatchEndsAtOnceIsListedAfterAPause) {
   EXPECT_EQ(api_.sent.back(), api_.sent.front());
 }
 
+TEST_F(Access, AConfigMapWhoseWatchWasSilentIsListedAgain) {
+  ConfigMapWatch watch(loop_, api_, random_, "n", "x", [](const ConfigMapData&) {});
+  watch.Start();
+  api_.Answer(R"({"metadata":{"resourceVersion":"100"}})");
+  api_.Line(ConfigMapEvent("BOOKMARK", "101", "-"));
+  loop_.Advance(480s);
+  api_.End();
+  EXPECT_THAT(api_.sent.back(), HasSubstr("&resourceVersion=101&")) << "a bookmark is an event";
+  api_.Open();
+  loop_.Advance(480s);
+  api_.End();
+  EXPECT_EQ(api_.sent.back(), api_.sent.front());
+  api_.Answer(R"({"metadata":{"resourceVersion":"90"}})");
+  EXPECT_THAT(api_.sent.back(), HasSubstr("&resourceVersion=90&"));
+}
+
 TEST_F(Access, AFailedReadOfTheConfigMapIsRetried) {
   ConfigMapWatch watch(loop_, api_, random_, "n", "x", [](const ConfigMapData&) {});
   watch.Start();

@@ -79,6 +79,7 @@ struct ConfigMapWatch::Impl {
 
   void Watch() {
     watched_since = loop.Now();
+    silent = true;
     call = api.Watch(
         {.path = fmt::format("{}&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}&watch=true",
                              path, version, kWatchSeconds),
@@ -88,7 +89,7 @@ struct ConfigMapWatch::Impl {
           call = 0;
           if (!reply) return Retry(reply.error().message);
           if (loop.Now() - watched_since < kShortWatch) return Retry("the watch ended at once");
-          Watch();
+          silent ? List() : Watch();
         });
   }
 
@@ -101,6 +102,7 @@ struct ConfigMapWatch::Impl {
     if (type == nullptr || !type->is_string() || object == nullptr) return false;
     const std::string_view what = type->get_string();
     if (what == "ERROR") return false;
+    silent = false;
     if (std::string seen = Version(*object); !seen.empty()) version = std::move(seen);
     if (what == "ADDED" || what == "MODIFIED") on_change(DataOf(*object));
     return true;
@@ -124,6 +126,7 @@ struct ConfigMapWatch::Impl {
   const std::function<void(const ConfigMapData&)> on_change;
   std::string version{};
   MonoTime watched_since{};
+  bool silent = true;  // the current watch has delivered no event, not even a bookmark
   client::Backoff pauses{kPauses};
   client::Api::CallId call = 0;
   http::Loop::TimerId timer = http::Loop::TimerId::kNone;
