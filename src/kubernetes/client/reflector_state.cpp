@@ -44,6 +44,8 @@ ReflectorAction ReflectorState::Resume() {
   switch (after_wait_) {
     case Kind::kStreamList:
       return StreamList();
+    case Kind::kList:
+      return FirstPage();
     case Kind::kWatch:
       return Watch();
     default:
@@ -85,6 +87,7 @@ ReflectorAction ReflectorState::FirstPage() {
 
 void ReflectorState::OnStreamSynced(std::string resource_version) {
   version_unavailable_ = false;
+  broken_lists_ = 0;
   last_version_ = std::move(resource_version);
   ignore_added_ = false;
   doing_ = Kind::kWatch;
@@ -104,11 +107,13 @@ ReflectorAction ReflectorState::OnStreamEnd(const StreamEnd& end, MonoTime now) 
 ReflectorAction ReflectorState::OnStreamListEnd(const StreamEnd& end, MonoTime now) {
   if (!end.error || ConnectionLost(*end.error)) {
     // Falls back to a list instead of waiting for a bookmark that may never come.
-    return VeryShort(end) ? FirstPage() : StreamList();
+    if (VeryShort(end)) return FirstPage();
+    return ++broken_lists_ > 1 ? Wait(Kind::kList, now) : StreamList();
   }
   if (ShouldRetryLater(*end.error)) return Wait(Kind::kStreamList, now);
   if (VersionUnavailable(*end.error)) {
-    version_unavailable_ = true;
+    // Without a version none can be unavailable: this server, or a proxy, rejects streamed lists that way.
+    if (std::exchange(version_unavailable_, true)) return Wait(Kind::kList, now);
     return StreamList();
   }
   return FirstPage();
@@ -138,6 +143,7 @@ ReflectorState::PageTaken ReflectorState::OnPage(const std::string& resource_ver
   }
   if (list_version_ == "0" && in_pages_) paginated_ = true;
   version_unavailable_ = false;
+  broken_lists_ = 0;
   last_version_ = resource_version;
   return {.complete = true, .next = Watch()};
 }

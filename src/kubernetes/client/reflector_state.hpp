@@ -6,8 +6,9 @@
 //               v                      v
 //             list ──pages──> watch   wait ──> Start
 //
-// Two rules differ from client-go: the first answer after an outage restarts the delays, and a watch without
-// events is not reopened for ever, but replaced by a new list.
+// Three rules differ from client-go: the first answer after an outage restarts the delays; a watch without
+// events is not reopened for ever, but replaced by a new list; and a streamed list that has failed twice is
+// followed by a delay and an ordinary list.
 //
 // The caller executes the returned action and reports its result; one action at a time, one thread.
 #pragma once
@@ -92,6 +93,7 @@ class ReflectorState {
   Kind after_wait_ = Kind::kWait;  // kWait: start a new round
   std::string last_version_{};
   bool version_unavailable_ = false;  // the server reported that it does not have last_version_
+  int broken_lists_ = 0;              // streamed lists in a row that ended before they were complete
   bool ignore_added_ = false;
   bool paginated_ = false;      // the first list, at version 0, came in pages: so do all later ones
   ReflectorAction list_{};      // the current request

@@ -254,6 +254,45 @@ TEST_F(ReflectorTest, AStreamedListAtAVersionFromTheFutureIsRepeatedWithoutAVers
   EXPECT_THAT(LastRequest(), AllOf(HasSubstr("sendInitialEvents=true"), Not(HasSubstr("resourceVersion="))));
 }
 
+TEST_F(ReflectorTest, AServerThatRejectsEveryStreamedListAsGoneIsListedAfterADelay) {
+  Begin(true);
+  api_.End(Refused(410, "Gone"));
+  EXPECT_THAT(LastRequest(), HasSubstr("sendInitialEvents=true"));
+  EXPECT_THAT(loop_.delays(), IsEmpty()) << "only the version may be gone";
+  api_.End(Refused(410, "Gone"));
+  EXPECT_THAT(api_.open, IsEmpty());
+  EXPECT_THAT(loop_.delays().back(), AllOf(Ge(800ms), Lt(1600ms)));
+  loop_.Advance(1600ms);
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?limit=500");
+  api_.Answer(Refused(503, "ServiceUnavailable"));
+  EXPECT_THAT(loop_.delays().back(), AllOf(Ge(1600ms), Lt(3200ms)));
+  loop_.Advance(3200ms);
+  EXPECT_THAT(LastRequest(), HasSubstr("sendInitialEvents=true"));
+  api_.End(Refused(410, "Gone"));
+  EXPECT_THAT(loop_.delays().back(), AllOf(Ge(3200ms), Lt(6400ms)));
+  loop_.Advance(6400ms);
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?limit=500");
+  api_.Answer(ListJson(10, {NodeJson("a", 1)}));
+  EXPECT_THAT(Seen(), ElementsAre("+a@1", "synced"));
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=10")));
+}
+
+TEST_F(ReflectorTest, AStreamedListThatBreaksTwiceIsListedAfterADelay) {
+  Begin(true);
+  api_.Line(Added("a", 1));
+  api_.End(AnswerLost());
+  EXPECT_THAT(LastRequest(), HasSubstr("sendInitialEvents=true"));
+  EXPECT_THAT(loop_.delays(), IsEmpty());
+  api_.Line(Added("a", 1));
+  api_.End(AnswerLost());
+  EXPECT_THAT(api_.open, IsEmpty());
+  EXPECT_THAT(loop_.delays().back(), AllOf(Ge(800ms), Lt(1600ms)));
+  loop_.Advance(1600ms);
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?limit=500&resourceVersion=0");
+  api_.Answer(ListJson(10, {NodeJson("a", 1), NodeJson("b", 2)}));
+  EXPECT_THAT(Seen(), ElementsAre("+a@1", "+b@2", "synced"));
+}
+
 struct ResumeCase {
   std::string name;
   Reply refusal;
