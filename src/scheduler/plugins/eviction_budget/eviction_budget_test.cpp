@@ -260,6 +260,22 @@ TEST_F(PreemptionLoopsTest, CountingBeginsAnewAfterThePause) {
   EXPECT_TRUE(Evict("b7", 1082, 1091));
 }
 
+// Each update of a terminating pod reports its eviction.
+TEST_F(PreemptionLoopsTest, AnEvictionBeforeTheEndOfAPauseThatIsReportedAfterItDoesNotCount) {
+  Evict("b1", 900, 1000);
+  Evict("b2", 1001, 1010);
+  ASSERT_TRUE(Evict("b3", 1011, 1020));
+  const auto report = [&](const std::string& name, std::int64_t started, std::int64_t at) {
+    return loops.Add(OfJob("batch", name, started), PreemptionLoops::EvictorOf(urgent), at, kThreeInHundred,
+                     1072);
+  };
+  EXPECT_FALSE(report("b3", 1011, 1020)) << "it has completed the loop";
+  EXPECT_FALSE(report("b4", 1021, 1060)) << "during the pause";
+  EXPECT_FALSE(Evict("b5", 1061, 1073));
+  EXPECT_FALSE(Evict("b6", 1074, 1081));
+  EXPECT_TRUE(Evict("b7", 1082, 1091));
+}
+
 TEST_F(PreemptionLoopsTest, TheNumberOfWorkloadsIsBounded) {
   Evict("b1", 900, 1000);
   Evict("b2", 1001, 1002);

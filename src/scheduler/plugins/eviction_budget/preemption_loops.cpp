@@ -56,7 +56,8 @@ std::optional<PreemptionLoops::Loop> PreemptionLoops::Add(const api::Pod& victim
   const std::string key(KeyOf(victim));
   if (!workloads_.contains(key)) MakeRoom(limit, now);
   Workload& of = workloads_[key];
-  if (now < of.paused_until) return std::nullopt;
+  // Also after the pause: updates of a terminating pod report its earlier eviction again.
+  if (at < of.paused_until) return std::nullopt;
   std::erase_if(of.evictions, [&](const Eviction& eviction) { return eviction.at <= now - limit.window; });
   if (of.evictions.empty()) of.by.clear();
   const std::string& uid = victim.metadata.uid;
