@@ -9,6 +9,13 @@ namespace {
 constexpr std::uint32_t kRefreshesBetweenRebuilds = 64;
 constexpr cluster::Row kAmbiguous = cluster::kNoRow - 1;
 
+// The first label of a host name; empty: the text is an IPv4 address, whose first number many machines share.
+std::string_view FirstLabelOf(std::string_view host) {
+  const auto dot = host.find('.');
+  const bool address = dot != host.npos && host.find_first_not_of("0123456789.") == host.npos;
+  return address ? std::string_view() : host.substr(0, dot);
+}
+
 }  // namespace
 
 std::string_view WithoutPort(std::string_view text) {
@@ -34,8 +41,9 @@ std::uint64_t NodeDirectory::Refresh() {
   nodes_.all().ForEach([&](std::size_t at) {
     const cluster::Row row = static_cast<cluster::Row>(at);
     for (const api::NodeAddress& address : nodes_.node(row).addresses) Add(address.address, row);
-    const std::string& name = nodes_.name(row);
-    const auto [known, first] = shorts_.emplace(name.substr(0, name.find('.')), row);
+    const std::string_view label = FirstLabelOf(nodes_.name(row));
+    if (label.empty()) return;
+    const auto [known, first] = shorts_.emplace(std::string(label), row);
     if (!first) known->second = kAmbiguous;
   });
   stale_ = false;
@@ -63,7 +71,7 @@ cluster::Row NodeDirectory::Find(std::string_view text) const {
   if (host.size() != text.size()) {
     if (const cluster::Row row = find(names_, host); row != cluster::kNoRow) return row;
   }
-  return find(shorts_, host.substr(0, host.find('.')));
+  return find(shorts_, FirstLabelOf(host));
 }
 
 cluster::Row NodeDirectory::Find(const SeriesName& series) const {

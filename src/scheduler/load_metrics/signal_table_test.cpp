@@ -296,6 +296,18 @@ TEST(NodeDirectory, FindsANodeByNameAddressAndHostName) {
   for (const auto& [text, node] : cases) EXPECT_EQ(name(text), node) << text;
 }
 
+TEST(NodeDirectory, TheFirstNumberOfAnAddressIsNoHostName) {
+  berth::testing::Cluster cluster;
+  cluster.Add(MakeNode("10.0.0.5").Address("InternalIP", "10.0.0.5")).Add(MakeNode("192.example.com"));
+  NodeDirectory directory(cluster.nodes());
+  directory.Refresh();
+  EXPECT_EQ(directory.Find("10.0.0.5:9100"), cluster.RowOf("10.0.0.5"));
+  for (const char* text : {"10.0.0.6:9100", "10.0.0.6", "10.example.com", "192.168.0.1:9100"})
+    EXPECT_EQ(directory.Find(text), cluster::kNoRow) << text;
+  for (const char* text : {"192", "192.other.domain"})
+    EXPECT_EQ(directory.Find(text), cluster.RowOf("192.example.com")) << text;
+}
+
 TEST(NodeDirectory, UsesTheFirstLabelThatMatches) {
   berth::testing::Cluster cluster;
   cluster.Add(MakeNode("n1")).Add(MakeNode("n2"));
