@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scheduler/plugins/load_metrics/run_time.hpp"
 #include "scheduler/plugins/load_metrics/saved_rows.hpp"
 
 namespace berth::plugins {
@@ -67,8 +68,7 @@ void UnmeasuredPods::Grow(cluster::Row row) {
 MonoTime UnmeasuredPods::StartOf(const api::Pod& pod) const {
   const Clock& clock = *measurements_.clock();
   if (pod.status.start_time == 0) return clock.Now();
-  const Duration running = clock.WallNow() - WallTime(std::chrono::seconds(pod.status.start_time));
-  return clock.Now() - std::max(running, Duration{});
+  return clock.Now() - RunTimeOf(pod.status.start_time, clock.WallNow());
 }
 
 Duration UnmeasuredPods::MeasuredTime(const UnmeasuredPod& newcomer) const {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/ascii.hpp"
+#include "scheduler/plugins/load_metrics/run_time.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -70,8 +71,7 @@ bool WorkloadUsage::IsLearnable(const api::Pod& pod) const {
   const Clock* clock = measurements_.clock();
   if (clock == nullptr) return true;
   if (pod.status.start_time == 0) return false;
-  const Duration running = clock->WallNow() - WallTime(std::chrono::seconds(pod.status.start_time));
-  return running > measurements_.signal(signal_).spec.window;
+  return RunTimeOf(pod.status.start_time, clock->WallNow()) > measurements_.signal(signal_).spec.window;
 }
 
 void WorkloadUsage::Take(const load_metrics::SignalAnswer& answer) {

@@ -93,6 +93,14 @@ TEST_F(WorkloadUseTest, PodsYoungerThanTheWindowAreIgnored) {
   EXPECT_DOUBLE_EQ(use.Of(NamedPod("a-3", "StatefulSet", "a")), 1);
 }
 
+TEST_F(WorkloadUseTest, PodsWhoseStartIsFarInTheFutureAreIgnored) {
+  api::Pod pod = NamedPod("a-1", "StatefulSet", "a");
+  pod.status.start_time = 253'402'300'799;  // the year 9999
+  cluster.Run("n", pod);
+  TakeUsage({{"a-1", 1}});
+  EXPECT_EQ(use.known(), 0U);
+}
+
 TEST_F(WorkloadUseTest, NaNIsIgnored) {
   cluster.Run("n", Started(NamedPod("a-1", "StatefulSet", "a"), 1h));
   TakeUsage({{"a-1", load_metrics::kNoValue}});

@@ -121,6 +121,18 @@ TEST_F(TargetLoadPackingTest, TheStartTimeOfAPodReplacesTheTimeOfItsPlacement) {
   EXPECT_GT(cluster.nodes().pod_changes().count(), changes) << "the row must be scored again";
 }
 
+TEST_F(TargetLoadPackingTest, AStartTimeOutsideOfTheRangeOfClocksCountsLikeThePresentOrALongTimeAgo) {
+  Make();
+  clock.Advance(1h);
+  MeasureCpu({{"n1", 0}, {"n2", 0}});
+  PodBuilder future = MakePod("future").Cpu("2"), past = MakePod("past").Cpu("2");
+  future.raw().status.start_time = 253'402'300'799;  // the year 9999
+  past.raw().status.start_time = -62'135'596'800;    // the year 1
+  cluster.Run("n1", future).Run("n2", past);
+  EXPECT_EQ(ScoreOf(IdlePod()), 85);
+  EXPECT_EQ(ScoreOf(IdlePod(), "n2"), 40);
+}
+
 TEST_F(TargetLoadPackingTest, ADeletedPodNoLongerCounts) {
   Make();
   MeasureCpu({{"n1", 0}});

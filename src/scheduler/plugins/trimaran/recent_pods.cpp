@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/wrap.hpp"
+#include "scheduler/plugins/load_metrics/run_time.hpp"
 #include "scheduler/plugins/load_metrics/saved_rows.hpp"
 
 namespace berth::plugins {
@@ -50,8 +51,7 @@ void RecentPods::OnPodStarted(cluster::Row row, const cluster::PlacedPod& pod) {
 MonoTime RecentPods::StartOf(const api::Pod& pod) const {
   const Clock& clock = *measurements_.clock();
   if (pod.status.start_time == 0) return clock.Now();
-  const Duration running = clock.WallNow() - WallTime(std::chrono::seconds(pod.status.start_time));
-  return clock.Now() - std::max(running, Duration{});
+  return clock.Now() - RunTimeOf(pod.status.start_time, clock.WallNow());
 }
 
 bool RecentPods::IsMeasured(const RecentPod& pod) const {
