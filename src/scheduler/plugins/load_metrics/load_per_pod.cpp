@@ -62,7 +62,9 @@ void LoadPerPod::Learn(const load_metrics::Signal& signal, const cluster::NodeTa
     load += value;
   });
   if (count == 0) return;
-  const Sums changes = ChangesSince(before_);
+  Sums changes = ChangesSince(before_);
+  // Values so large that sums overflow must not remain in what was learned.
+  if (!std::isfinite(kDecay * learned_.products + changes.products)) changes = {};
   with_current_ = {kDecay * learned_.products + changes.products,
                    kDecay * learned_.squares + changes.squares};
   const double guess = load / std::max(pods, kGuessedPods * count);

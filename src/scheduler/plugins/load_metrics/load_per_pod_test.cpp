@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "testing/load_metrics.hpp"
@@ -107,6 +108,15 @@ TEST(LoadPerPod, TheEstimateIsBounded) {
       EXPECT_LE(value, most + 1e-9) << name;
     }
   }
+}
+
+TEST_F(LoadPerPodTest, AnAbsurdlyLargeMeasurementHasNoEffectOnLaterEstimates) {
+  AddNodes({1, 2, 3, 4});
+  const std::vector<double> loads = {110, 120, 130, 140};
+  const double before = Poll(loads);
+  EXPECT_TRUE(std::isfinite(Poll({1.7e308, 1.7e308, 130, 140})));
+  Poll(loads);
+  EXPECT_NEAR(Poll(loads), before, 1e-6);
 }
 
 TEST_F(LoadPerPodTest, OnePollCountsOnce) {

@@ -17,6 +17,8 @@ constexpr double kSmoothing = 0.2;
 // Limits for workloads without pods: age and number.
 constexpr Duration kMemory = std::chrono::hours(24 * 7);
 constexpr std::size_t kMostWorkloads = 20000;
+// Larger values are no usage: their sum could overflow, and smoothing would keep an infinite value for ever.
+constexpr double kMostUse = 1e100;
 
 }  // namespace
 
@@ -84,7 +86,7 @@ void WorkloadUsage::Take(const load_metrics::SignalAnswer& answer) {
   }
   std::vector<std::string_view> learned;
   for (const auto& [series, value] : answer.samples) {
-    if (series >= series_.size() || !std::isfinite(value)) continue;
+    if (series >= series_.size() || !(std::abs(value) <= kMostUse)) continue;
     const auto pod = running_.find(series_[series]);
     if (pod == running_.end() || !IsLearnable(*pod->second.pod->pod)) continue;
     Workload& workload = workloads_[pod->second.workload];

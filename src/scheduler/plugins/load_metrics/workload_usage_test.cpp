@@ -107,6 +107,14 @@ TEST_F(WorkloadUseTest, NaNIsIgnored) {
   EXPECT_EQ(use.known(), 0U);
 }
 
+TEST_F(WorkloadUseTest, AnAbsurdlyLargeValueIsIgnored) {
+  cluster.Run("n", Started(NamedPod("a-1", "StatefulSet", "a"), 1h))
+      .Run("n", Started(NamedPod("a-2", "StatefulSet", "a"), 1h));
+  TakeUsage({{"a-1", 2}, {"a-2", 4}});
+  TakeUsage({{"a-1", 1.7e308}, {"a-2", 1.7e308}});
+  EXPECT_DOUBLE_EQ(use.Of(NamedPod("a-3", "StatefulSet", "a")), 3);
+}
+
 TEST_F(WorkloadUseTest, WorkloadsExpireAfterAWeekWithoutPods) {
   cluster.Run("n", Started(NamedPod("a-1", "StatefulSet", "a"), 1h))
       .Run("n", Started(NamedPod("b-1", "StatefulSet", "b"), 1h));
