@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/check.hpp"
+#include "base/saturated.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/framework/plugin_state_change.hpp"
 
@@ -240,7 +241,7 @@ void GroupLedger::UpdateTotal() {
     allocatable_.clear();
     for (const cluster::ResourceId column : columns_) {
       const auto amounts = handle_.nodes.allocatable(column);
-      allocatable_.push_back(std::reduce(amounts.begin(), amounts.end()));
+      allocatable_.push_back(std::accumulate(amounts.begin(), amounts.end(), std::int64_t{0}, SaturatedSum));
     }
   }
   if (!std::exchange(total_stale_, false)) return;

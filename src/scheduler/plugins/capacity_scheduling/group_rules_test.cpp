@@ -123,6 +123,12 @@ TEST_F(QuotaGroupTest, APodIsAdmittedUpToTheRuntimeQuota) {
                           "requests 1001m"));
 }
 
+TEST_F(QuotaGroupTest, NodesMayOfferMoreInSumThanFitsAnInteger) {
+  for (const char* node : {"n1", "n2"}) cluster.Add(MakeNode(node).Memory("5Ei"));
+  Put(GroupBuilder("q", QuotaList{{"memory", "1Gi"}}, QuotaList{{"memory", "2Gi"}}));
+  EXPECT_EQ(Rejection(InGroup("q", "p", "1").Memory("2Gi")), "");
+}
+
 // Both request 10 of 10; the minimums are 6 and 2, the rest of 2 is shared by the maximums.
 TEST_F(QuotaGroupTest, PodsWithoutANodeCompeteForTheRuntimeQuota) {
   cluster.Add(MakeNode("n").Cpu("10"));

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/saturated.hpp"
 #include "scheduler/cluster/pod_info.hpp"
 
 namespace berth::plugins {
@@ -32,7 +33,7 @@ std::int64_t UsedByMembers(const cluster::PodGroups::Group& group, std::string_v
     const Row row = handle.nodes.Find(member.node);
     if (row == cluster::kNoRow) continue;
     for (const cluster::PlacedPod* pod : handle.nodes.pods(row)) {
-      if (pod->pod->metadata.uid == uid) used += RequestOf(*pod, resource, id);
+      if (pod->pod->metadata.uid == uid) used = SaturatedSum(used, RequestOf(*pod, resource, id));
     }
   }
   return used;
@@ -43,8 +44,9 @@ std::int64_t FreeOf(std::string_view resource, cluster::ResourceId id, const clu
   const auto requested = IsPods(resource) ? nodes.pod_count() : nodes.requested(id);
   std::int64_t free = 0;
   nodes.all().ForEach([&](std::size_t row) {
-    if (row >= offered.size()) return;
-    free += std::max<std::int64_t>(0, offered[row] - requested[row]);
+    // Requests that exceed 2^63 in sum have wrapped: the node is overcommitted.
+    if (row >= offered.size() || requested[row] < 0 || offered[row] <= requested[row]) return;
+    free = SaturatedSum(free, offered[row] - requested[row]);
   });
   return free;
 }
@@ -58,7 +60,8 @@ std::string MissingResources(const api::ResourceList& wanted, const cluster::Pod
     const cluster::ResourceId id = handle.symbols.FindResource(resource);
     const bool is_cpu = id == cluster::kCpu;
     const std::int64_t needed = is_cpu ? amount.MilliValue() : amount.Value();
-    const std::int64_t free = FreeOf(resource, id, handle.nodes) + UsedByMembers(group, resource, id, handle);
+    const std::int64_t free =
+        SaturatedSum(FreeOf(resource, id, handle.nodes), UsedByMembers(group, resource, id, handle));
     if (needed <= free) continue;
     missing.push_back(
         fmt::format("{}: {} (free: {}{})", resource, amount.Canonical(), free, is_cpu ? "m" : ""));

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "scheduler/plugins/gangs/free_resources.hpp"
 #include "scheduler/plugins/gangs/group_sources.hpp"
 #include "testing/cluster.hpp"
 #include "testing/waiting_member.hpp"
@@ -17,6 +18,7 @@ namespace berth::plugins {
 namespace {
 
 using berth::testing::Cluster;
+using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::PodBuilder;
 using berth::testing::WaitingMember;
@@ -117,6 +119,14 @@ TEST_F(GangsPermitTest, AMemberInOneProfileCompletesAGroupThatWaitsInAnother) {
   EXPECT_EQ(Permit(*plugin, a), framework::Code::kWait);
   EXPECT_EQ(Permit(*other_profile, b), framework::Code::kSuccess);
   EXPECT_THAT(waiting.allowed, ElementsAre("Gangs"));
+}
+
+TEST(MissingResources, NodesMayOfferMoreInSumThanFitsAnInteger) {
+  Cluster cluster;
+  for (const char* node : {"n1", "n2"}) cluster.Add(MakeNode(node).Memory("5Ei"));
+  EXPECT_EQ(MissingResources(berth::testing::Amounts({{"memory", "6Ei"}}), cluster::PodGroups::Group(),
+                             cluster.handle()),
+            "");
 }
 
 class GroupSourcesTest : public ::testing::Test {
