@@ -179,8 +179,9 @@ framework::PreFilterResult LibraryPlugin::PreFilter(const Attempt& attempt) cons
                                     std::nullopt};
   if (!reply.only) return answer;
   auto& nodes = answer.nodes.emplace();
+  // A plugin may take names from pods, so that a name without a node is not kept: it has the unknown id.
   for (const std::string& name : *reply.only)
-    nodes.push_back(scheduler_.handle.symbols.node_names.Intern(name));
+    nodes.push_back(scheduler_.handle.symbols.node_names.Find(name));
   return answer;
 }
 

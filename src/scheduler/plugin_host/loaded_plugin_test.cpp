@@ -314,6 +314,7 @@ TEST_F(Loaded, TheDataOfAnAttemptIsDestroyed) {
   ASSERT_TRUE(answer.nodes);
   EXPECT_EQ(cluster.symbols().node_names.Text(answer.nodes->front()), "b");
   EXPECT_EQ(answer.nodes->size(), 2u);
+  EXPECT_FALSE(cluster.symbols().node_names.Find("elsewhere").known()) << "names without a node are not kept";
   {
     const framework::CycleState copy = cluster.state().Clone();
     cluster.state() = {};
