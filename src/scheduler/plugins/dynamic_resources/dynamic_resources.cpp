@@ -463,9 +463,23 @@ framework::PostFilterResult DynamicResources::PostFilter(const Attempt& attempt,
   return nothing;
 }
 
-// Like PostFilter for each member, then the claims of the group.
 framework::GroupPostFilterResult DynamicResources::PodGroupPostFilter(
     const framework::QueuedGroup& group, framework::GroupPostFilterServices& services) {
+  Deallocated deallocated;
+  framework::GroupPostFilterResult result = DeallocateForGroup(group, services, deallocated);
+  // kube-scheduler writes this in the Unreserve of each node that was tried.
+  for (const auto& [member, state] : services.tried()) {
+    const DevicesOfPodPtr* known = state->Read(key_);
+    if (known != nullptr && (*known)->was_unreserved)
+      RemoveReservations(*member->info.pod, **known, deallocated);
+  }
+  return result;
+}
+
+// Like PostFilter for each member, then the claims of the group.
+framework::GroupPostFilterResult DynamicResources::DeallocateForGroup(
+    const framework::QueuedGroup& group, framework::GroupPostFilterServices& services,
+    Deallocated& deallocated) {
   const bool by_topology =
       handle_.gates.Enabled("TopologyAwareWorkloadScheduling") && !group.object->topology_key.empty();
   if (!enabled_ || by_topology || group.object->composite) return {{framework::Code::kUnschedulable, {}, {}}};
@@ -475,7 +489,6 @@ framework::GroupPostFilterResult DynamicResources::PodGroupPostFilter(
     if (group.object->external != nullptr) return {{framework::Code::kUnschedulable, {}, {}}};
     return {Status::Error("not found")};
   }
-  Deallocated deallocated;
   bool nothing_released = false;  // for some member
   for (const auto& [member, state] : services.tried()) {
     if (!WasSeen(*state)) continue;
@@ -499,6 +512,7 @@ std::optional<Status> DynamicResources::ReleaseClaims(const api::Pod& pod, const
   }
   if (const DeviceClaim* special = (*known)->special(); special != nullptr && !special->in_memory) {
     DeleteSpecialClaim(handle_, special->object);
+    deallocated.insert(special->object->metadata.uid);
     return Status::Unschedulable("deletion of ResourceClaim completed");
   }
   return std::nullopt;
@@ -663,18 +677,31 @@ void DynamicResources::Unreserve(const Placement& placement) {
   if (!enabled_) return;
   const DevicesOfPodPtr* known = placement.state.Read(key_);
   if (known == nullptr) return;
-  const api::Pod& pod = *placement.pod.pod;
-  for (DeviceClaim& claim : (*known)->claims) {
-    const api::ObjectMeta& meta = claim.object->metadata;
+  DevicesOfPod& pod = **known;
+  for (DeviceClaim& claim : pod.claims) {
     if (claim.allocation != nullptr && !claim.allocated())
-      handle_.devices.allocated().ReleasePending(meta.uid, claim.allocation);
+      handle_.devices.allocated().ReleasePending(claim.object->metadata.uid, claim.allocation);
     claim.allocation = nullptr;
+  }
+  // The search for the nodes of a group has written nothing. What an earlier attempt has written is still
+  // needed if the group can be scheduled.
+  if (placement.state.in_group_cycle) {
+    pod.was_unreserved = true;
+    return;
+  }
+  RemoveReservations(*placement.pod.pod, pod, {});
+}
+
+void DynamicResources::RemoveReservations(const api::Pod& pod, const DevicesOfPod& devices,
+                                          const Deallocated& deallocated) {
+  for (const DeviceClaim& claim : devices.claims) {
+    const api::ObjectMeta& meta = claim.object->metadata;
+    if (deallocated.contains(meta.uid)) continue;
     if (claim.special) {
       if (!claim.in_memory) DeleteSpecialClaim(handle_, claim.object);
-      continue;
+    } else if (claim.allocated() && IsReservedFor(*claim.object, pod)) {
+      shared_->releases->Start(meta, pod.metadata.uid);
     }
-    if (!claim.allocated() || !IsReservedFor(*claim.object, pod)) continue;
-    shared_->releases->Start(meta, pod.metadata.uid);
   }
 }
 

@@ -68,6 +68,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   framework::PostFilterResult PostFilter(const framework::Attempt& attempt,
                                          const framework::FilterOutcome& verdicts,
                                          framework::PostFilterServices& services) override;
+  // Also removes the reservations that earlier attempts have left to members which fit on a node.
   framework::GroupPostFilterResult PodGroupPostFilter(const framework::QueuedGroup& group,
                                                       framework::GroupPostFilterServices& services) override;
   // Prefers nodes on which the first alternatives of requests are available. The scores are normalized
@@ -78,6 +79,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   framework::ResultDependency ScoreDependency(const cluster::PodInfo& pod) const override;
   framework::Normalization normalization() const override { return framework::Normalization::kNone; }
   framework::Status Reserve(const framework::Placement& placement) override;
+  // In the cycle of a group nothing is written, unlike in kube-scheduler.
   void Unreserve(const framework::Placement& placement) override;
   Expected<std::vector<framework::PreviewedAllocation>> PreviewAllocations(
       const framework::Placement& placement) const override;
@@ -117,8 +119,14 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
     std::vector<devices::AllocationPtr> allocations{};
   };
   Expected<Allocations> Allocate(const framework::Placement& placement, DevicesOfPod& pod) const;
-  // The claims that were deallocated since the decision, by UID.
+  // The claims that were deallocated or deleted since the decision, by UID.
   using Deallocated = std::set<std::string, std::less<>>;
+  framework::GroupPostFilterResult DeallocateForGroup(const framework::QueuedGroup& group,
+                                                      framework::GroupPostFilterServices& services,
+                                                      Deallocated& deallocated);
+  // Deletes the pod's special claim and removes the pod from the consumers of the others, as far as they are
+  // written and not deallocated.
+  void RemoveReservations(const api::Pod& pod, const DevicesOfPod& devices, const Deallocated& deallocated);
   // Deallocates or deletes one claim of the pod, see PostFilter; nullopt: there is none.
   std::optional<framework::Status> ReleaseClaims(const api::Pod& pod, const framework::CycleState& state,
                                                  Deallocated& deallocated);

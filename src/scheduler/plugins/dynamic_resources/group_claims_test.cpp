@@ -375,5 +375,63 @@ TEST_F(GroupClaimsTest, AGroupThatDoesNotFitGivesUpItsClaims) {
   }
 }
 
+// For example by a leader that was lost before the binding.
+TEST_F(GroupClaimsTest, WhatAnEarlierAttemptHasReservedIsReleasedOnceWhenTheGroupFails) {
+  struct Case {
+    const char* name;
+    const char* topology;  // of the group
+    std::string reserved;  // consumers of the claim, which is allocated on one node
+    int tried;             // nodes on which the member is reserved and unreserved
+    std::size_t releases;
+  };
+  const std::string own = R"({"resource": "pods", "name": "p1", "uid": "uid-p1"})";
+  const std::string other = R"({"resource": "pods", "name": "x", "uid": "x"})";
+  const std::string on[] = {"GenericWorkload=true", "TopologyAwareWorkloadScheduling=true"};
+  std::vector<std::string> notes;
+  cluster_.handle().gates = config::FeatureGates::Parse(on, notes).value();
+  for (const Case& c : {
+           Case{"the member fits on a node", "", own + ", " + other, 3, 1},
+           Case{"the group is placed in one domain", "zone", own, 3, 1},
+           Case{"the claim is deallocated instead", "", own, 3, 0},
+           Case{"only other pods have a reservation", "", other, 3, 0},
+           Case{"the member fits on no node, as in kube-scheduler", "", own + ", " + other, 0, 0},
+       }) {
+    SCOPED_TRACE(c.name);
+    cluster_.api().claims.clear();
+    PutGroup("");
+    PutClaim("shared", AllocatedOn("a", c.reserved));
+    api::PodGroup group = *group_;
+    group.topology_key = c.topology;
+    group_ = std::make_shared<const api::PodGroup>(group);
+    Member member = Rejected(MemberPod("p1"));
+    member.node = "a";
+    for (int i = 0; i < c.tried; ++i) {
+      EXPECT_TRUE(plugin_->Reserve(member.placement()).ok());
+      plugin_->Unreserve(member.placement());
+    }
+    EXPECT_THAT(cluster_.api().claims, IsEmpty()) << "the group may still be scheduled";
+    EXPECT_EQ(PostFilter({&member}).code, Code::kUnschedulable);
+    std::vector<std::string> released;
+    for (const ports::ClaimChange& write : cluster_.api().claims) {
+      if (const auto* release = std::get_if<ClaimChange::Release>(&write.change))
+        released.push_back(release->consumer_uid);
+    }
+    EXPECT_EQ(released, std::vector<std::string>(c.releases, "uid-p1"));
+    cluster_.loop().Run();
+  }
+}
+
+TEST_F(GroupClaimsTest, WhatAnEarlierAttemptHasReservedIsKeptIfTheGroupFits) {
+  PutGroup("");
+  PutClaim("shared", AllocatedOn("a", R"({"resource": "pods", "name": "p1", "uid": "uid-p1"})"));
+  Member member = Reserved(MemberPod("p1"), "a");
+  Member* const members[] = {&member};
+  Bind(members);
+  EXPECT_THAT(cluster_.api().claims, IsEmpty()) << "it is reserved already";
+  ASSERT_TRUE(member.bound && member.bound->ok());
+  plugin_->Unreserve(member.placement());
+  EXPECT_THAT(cluster_.api().claims, SizeIs(1)) << "the binding failed";
+}
+
 }  // namespace
 }  // namespace berth::plugins
