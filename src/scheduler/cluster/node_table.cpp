@@ -70,9 +70,13 @@ Row NodeTable::Find(NodeNameId name) const {
 Row NodeTable::Find(std::string_view name) const { return Find(symbols_.node_names.Find(name)); }
 
 std::int64_t NodeTable::RequestedOn(Row row, ResourceId resource) const {
-  if (const auto column = requested(resource); !column.empty()) return column[row];
-  const auto found = unoffered_.find({resource, row});
-  return found == unoffered_.end() ? 0 : found->second;
+  if (IsBuilt(resource)) return columns_[resource.value].requested[row];
+  const auto found = sparse_requested_.find({resource, row});
+  return found == sparse_requested_.end() ? 0 : found->second;
+}
+
+std::size_t NodeTable::columns() const {
+  return static_cast<std::size_t>(std::ranges::count_if(columns_, &Column::built));
 }
 
 const RowGroup* NodeTable::WithLabel(LabelId label) const {
@@ -144,7 +148,7 @@ Row NodeTable::Add(api::NodePtr node) {
       column->push_back(0);
     absent_topology_.domain.push_back(Topology::kNoDomain);
     for (std::size_t id = 0; id < columns_.size(); ++id) {
-      if (id >= kFirstScalar && !columns_[id].used()) continue;
+      if (id >= kFirstScalar && !columns_[id].built()) continue;
       columns_[id].allocatable.push_back(0);
       columns_[id].requested.push_back(0);
     }
@@ -163,7 +167,7 @@ Row NodeTable::Add(api::NodePtr node) {
   ++node_count_;
   ++node_changes_;
   all_.Add(row);
-  SetAllocatable(row, node->allocatable);
+  SetAllocatable(row, {}, node->allocatable);
   SetLabels(row, node->metadata.labels, true);
   SetImages(row, node->images, true);
   SetTaints(row, symbols_.InternTaints(node->taints));
@@ -178,7 +182,7 @@ void NodeTable::Update(Row row, api::NodePtr node) {
   BERTH_CHECK(row < nodes_.size() && nodes_[row] != nullptr, row, nodes_.size());
   const api::Node& old = *nodes_[row];
   if (!api::SameAmounts(old.allocatable, node->allocatable)) {
-    SetAllocatable(row, node->allocatable);
+    SetAllocatable(row, old.allocatable, node->allocatable);
     ++node_changes_;
   }
   if (old.metadata.labels != node->metadata.labels) {
@@ -234,8 +238,9 @@ void NodeTable::Remove(Row row) {
   row_of_name_[name_ids_[row].value] = kNoRow;
   name_ids_[row] = {};
   for (Column& column : columns_) {
-    if (column.used()) column.allocatable[row] = column.requested[row] = 0;
+    if (column.built()) column.allocatable[row] = column.requested[row] = 0;
   }
+  RemoveFromColumns(node->allocatable);
   for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_}) (*column)[row] = 0;
   free_rows_.push_back(row);
 }
@@ -336,22 +341,26 @@ bool NodeTable::Overlay::CancelRemoval(Row row, PlacedPod& pod) {
   return true;
 }
 
-NodeTable::Column& NodeTable::ColumnOf(ResourceId resource) {
-  Column& column = At(columns_, resource.value);
-  if (column.used()) return column;
+void NodeTable::BuildColumn(ResourceId resource) const {
+  Column& column = columns_[resource.value];
   column.allocatable.resize(nodes_.size());
   column.requested.resize(nodes_.size());
-  erase_if(unoffered_, [&](const auto& entry) {
+  const std::string& name = symbols_.ResourceName(resource);
+  all_.ForEach([&](std::size_t row) {
+    const api::ResourceList& list = nodes_[row]->allocatable;
+    if (const auto found = list.find(name); found != list.end())
+      column.allocatable[row] = found->second.Value();
+  });
+  erase_if(sparse_requested_, [&](const auto& entry) {
     if (entry.first.first != resource) return false;
     column.requested[entry.first.second] = entry.second;
     return true;
   });
-  return column;
 }
 
-void NodeTable::SetAllocatable(Row row, const api::ResourceList& list) {
+void NodeTable::SetAllocatable(Row row, const api::ResourceList& before, const api::ResourceList& list) {
   for (Column& column : columns_) {
-    if (column.used()) column.allocatable[row] = 0;
+    if (column.built()) column.allocatable[row] = 0;
   }
   allowed_pods_[row] = 0;
   for (const auto& [name, quantity] : list) {
@@ -360,7 +369,27 @@ void NodeTable::SetAllocatable(Row row, const api::ResourceList& list) {
       continue;
     }
     const ResourceId id = symbols_.InternResource(name);
-    if (id.known()) ColumnOf(id).allocatable[row] = id == kCpu ? quantity.MilliValue() : quantity.Value();
+    if (!id.known()) continue;
+    Column& column = At(columns_, id.value);
+    ++column.nodes;
+    if (column.built()) column.allocatable[row] = id == kCpu ? quantity.MilliValue() : quantity.Value();
+  }
+  // At the end: what the row keeps is not freed.
+  RemoveFromColumns(before);
+}
+
+void NodeTable::RemoveFromColumns(const api::ResourceList& list) {
+  for (const auto& [name, quantity] : list) {
+    const ResourceId id = symbols_.FindResource(name);
+    if (!id.known()) continue;  // it has no column
+    Column& column = columns_[id.value];
+    BERTH_CHECK(column.nodes > 0, name);
+    if (--column.nodes > 0 || id.value < kFirstScalar) continue;
+    // Pods that still request it stay on their nodes.
+    for (Row row = 0; row < column.requested.size(); ++row) {
+      if (column.requested[row] != 0) sparse_requested_.try_emplace({id, row}, column.requested[row]);
+    }
+    column = Column{};
   }
 }
 
@@ -417,14 +446,14 @@ void NodeTable::AddAmounts(Row row, const PodUse& use, std::int64_t sign) {
 
 void NodeTable::AddScalar(Row row, ResourceId resource, std::int64_t amount) {
   if (amount == 0) return;
-  if (HasColumn(resource)) {
+  if (IsBuilt(resource)) {
     std::int64_t& sum = columns_[resource.value].requested[row];
     sum = WrapAdd(sum, amount);
     return;
   }
-  const auto entry = unoffered_.try_emplace({resource, row}, 0).first;
+  const auto entry = sparse_requested_.try_emplace({resource, row}, 0).first;
   entry->second = WrapAdd(entry->second, amount);
-  if (entry->second == 0) unoffered_.erase(entry);
+  if (entry->second == 0) sparse_requested_.erase(entry);
 }
 
 }  // namespace berth::cluster

@@ -70,16 +70,21 @@ class NodeTable {
   const std::string& name(Row row) const { return nodes_[row]->metadata.name; }
   NodeNameId name_id(Row row) const { return name_ids_[row]; }
 
-  // A node's allocatable and requested amount; empty if no node ever had the resource. Pods may request any
-  // number of resources: those that no node has take memory per pod, not per node.
+  // A node's allocatable and requested amount; empty if no node has the resource. Valid until a node is
+  // added, changed or removed. Nodes and pods may name any number of resources: only those that a node has
+  // and that were read take memory per node, until no node has them.
   std::span<const std::int64_t> allocatable(ResourceId resource) const {
-    return HasColumn(resource) ? columns_[resource.value].allocatable : std::span<const std::int64_t>();
+    const Column* column = ColumnOf(resource);
+    return column != nullptr ? column->allocatable : std::span<const std::int64_t>();
   }
   std::span<const std::int64_t> requested(ResourceId resource) const {
-    return HasColumn(resource) ? columns_[resource.value].requested : std::span<const std::int64_t>();
+    const Column* column = ColumnOf(resource);
+    return column != nullptr ? column->requested : std::span<const std::int64_t>();
   }
-  // The requested amount on one row, also of a resource that no node ever had.
+  // The requested amount on one row, also of a resource that no node has.
   std::int64_t RequestedOn(Row row, ResourceId resource) const;
+  // The number of resources that take memory per node.
+  std::size_t columns() const;
   // Requested, with defaults of 100m CPU and 200Mi memory for containers without a request.
   std::span<const std::int64_t> non_zero_cpu() const { return non_zero_cpu_; }
   std::span<const std::int64_t> non_zero_memory() const { return non_zero_memory_; }
@@ -146,15 +151,25 @@ class NodeTable {
   class Withdrawal;
 
  private:
-  // By row; empty if no node ever had the resource.
+  // Of cpu, memory and ephemeral storage always built.
   struct Column {
-    std::vector<std::int64_t> allocatable;
+    std::vector<std::int64_t> allocatable;  // by row; empty: not built
     std::vector<std::int64_t> requested;
+    std::uint32_t nodes = 0;  // that list the resource, also with amount 0
 
-    bool used() const { return !allocatable.empty(); }
+    bool built() const { return !allocatable.empty(); }
   };
-  bool HasColumn(ResourceId resource) const {
-    return resource.known() && resource.value < columns_.size() && columns_[resource.value].used();
+  bool IsBuilt(ResourceId resource) const {
+    return resource.value < columns_.size() && columns_[resource.value].built();
+  }
+  // Null if no node has the resource.
+  const Column* ColumnOf(ResourceId resource) const {
+    if (resource.value >= columns_.size()) return nullptr;
+    if (!columns_[resource.value].built()) {
+      if (columns_[resource.value].nodes == 0) return nullptr;
+      BuildColumn(resource);
+    }
+    return &columns_[resource.value];
   }
   struct TrackedTopology {
     Topology topology;
@@ -164,11 +179,14 @@ class NodeTable {
     void Leave(Row row);
   };
 
-  void SetAllocatable(Row row, const api::ResourceList& list);
+  // `before`: the list that the row had.
+  void SetAllocatable(Row row, const api::ResourceList& before, const api::ResourceList& list);
+  // Frees the columns that no node lists any more.
+  void RemoveFromColumns(const api::ResourceList& list);
   void SetLabels(Row row, const api::Labels& labels, bool present);
   void SetImages(Row row, const std::vector<api::ContainerImage>& images, bool present);
   void SetTaints(Row row, TaintListId list);
-  Column& ColumnOf(ResourceId resource);
+  void BuildColumn(ResourceId resource) const;
   void AddScalar(Row row, ResourceId resource, std::int64_t amount);
   void AddAmounts(Row row, const PodUse& use, std::int64_t sign);
   void AddToList(Row row, PlacedPod& pod);
@@ -182,9 +200,10 @@ class NodeTable {
   RowSet all_;
   std::vector<Row> row_of_name_;      // by NodeNameId
   std::vector<NodeNameId> name_ids_;  // by row
-  std::vector<Column> columns_;       // by ResourceId
-  // What pods on a row request of resources without a column; sums of 0 are removed.
-  boost::unordered_flat_map<std::pair<ResourceId, Row>, std::int64_t> unoffered_;
+  // By ResourceId. Readers build columns.
+  mutable std::vector<Column> columns_;
+  // What pods on a row request of resources without a built column; sums of 0 are removed.
+  mutable boost::unordered_flat_map<std::pair<ResourceId, Row>, std::int64_t> sparse_requested_;
   std::vector<std::int64_t> non_zero_cpu_, non_zero_memory_, pod_count_, allowed_pods_;
   RowSet unschedulable_;
   std::vector<TaintListId> taints_;

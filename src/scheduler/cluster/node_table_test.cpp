@@ -121,6 +121,119 @@ TEST_F(NodeTableTest, RequestsForWhatNoNodeHasTakeNoMemoryPerNode) {
   EXPECT_THAT(table.requested(words.FindResource("example.com/zero")), IsEmpty());
 }
 
+TEST_F(NodeTableTest, ResourcesOfNodesTakeMemoryPerNodeOnlyOnceTheyAreRead) {
+  const std::size_t before = table.columns();
+  NodeBuilder node = MakeNode("a");
+  for (int i = 0; i < 1000; ++i) node.Allocatable("example.com/" + std::to_string(i), "4");
+  const Row a = Add(node);
+  const Row b = Add(MakeNode("b"));
+  table.AddPod(b, Pod(MakePod().Request("example.com/7", "3")));
+  const ResourceId seventh = words.FindResource("example.com/7");
+  EXPECT_EQ(table.RequestedOn(b, seventh), 3);
+  EXPECT_LE(table.columns(), before + 3) << "cpu, memory and ephemeral storage";
+  const std::size_t unread = table.columns();
+  EXPECT_THAT(table.requested(seventh), ElementsAre(0, 3));
+  EXPECT_THAT(table.allocatable(seventh), ElementsAre(4, 0));
+  EXPECT_EQ(table.columns(), unread + 1);
+  table.AddPod(a, Pod(MakePod().Request("example.com/7", "1")));
+  EXPECT_THAT(table.requested(seventh), ElementsAre(1, 3));
+}
+
+TEST_F(NodeTableTest, AColumnIsFreedWhenNoNodeHasTheResource) {
+  const Row a = Add(MakeNode("a").Allocatable("example.com/gpu", "4"));
+  const Row b = Add(MakeNode("b").Allocatable("example.com/gpu", "0"));
+  const ResourceId gpu = words.FindResource("example.com/gpu");
+  const std::size_t unread = table.columns();
+  PlacedPod& pod = Pod(MakePod().Request("example.com/gpu", "3"));
+  table.AddPod(a, pod);
+  EXPECT_THAT(table.requested(gpu), ElementsAre(3, 0));
+  table.Update(a, MakeNode("a").Share());
+  EXPECT_THAT(table.allocatable(gpu), ElementsAre(0, 0)) << "the other node lists it";
+  EXPECT_THAT(table.requested(gpu), ElementsAre(3, 0));
+  table.Remove(b);
+  EXPECT_THAT(table.allocatable(gpu), IsEmpty());
+  EXPECT_THAT(table.requested(gpu), IsEmpty());
+  EXPECT_EQ(table.columns(), unread);
+  EXPECT_EQ(table.RequestedOn(a, gpu), 3) << "the pod is still there";
+  table.Update(a, MakeNode("a").Allocatable("example.com/gpu", "2").Share());
+  table.Update(a, MakeNode("a").Cpu("1").Allocatable("example.com/gpu", "2").Share());
+  EXPECT_THAT(table.allocatable(gpu), ElementsAre(2, 0));
+  EXPECT_THAT(table.requested(gpu), ElementsAre(3, 0));
+  table.RemovePod(a, pod);
+  EXPECT_THAT(table.requested(gpu), ElementsAre(0, 0));
+  table.Remove(a);
+  EXPECT_EQ(table.columns(), unread);
+}
+
+TEST_F(NodeTableTest, ColumnsEqualARecountWheneverTheyAreBuiltAndFreed) {
+  Random random(1);
+  const std::vector<std::string> names = {"example.com/x", "example.com/y", "hugepages-2Mi"};
+  // By row: what the node offers, and its pod.
+  std::map<Row, std::pair<std::map<std::string, std::int64_t>, PlacedPod*>> expected;
+  const auto offered = [&](NodeBuilder& node) {
+    std::map<std::string, std::int64_t> amounts;
+    for (const std::string& name : names) {
+      if (random.Below(3) != 0) continue;
+      amounts[name] = static_cast<std::int64_t>(random.Below(3));
+      node.Allocatable(name, std::to_string(amounts[name]));
+    }
+    return amounts;
+  };
+  for (int step = 0; step < 2000; ++step) {
+    NodeBuilder node = MakeNode("n" + std::to_string(step));
+    if (expected.empty() || (expected.size() < 3 && random.Below(4) == 0)) {
+      const auto amounts = offered(node);
+      expected[Add(node)] = {amounts, nullptr};
+    } else {
+      const auto chosen =
+          std::next(expected.begin(), static_cast<std::ptrdiff_t>(random.Below(expected.size())));
+      auto& [row, known] = *chosen;
+      if (known.second != nullptr && random.Below(2) == 0) {
+        table.RemovePod(row, *std::exchange(known.second, nullptr));
+      } else if (known.second == nullptr && random.Below(2) == 0) {
+        known.second = &Pod(MakePod().Request(names[random.Below(names.size())], "2"));
+        table.AddPod(row, *known.second);
+      } else if (known.second == nullptr && random.Below(3) == 0) {
+        table.Remove(row);
+        expected.erase(chosen);
+      } else {
+        NodeBuilder updated = MakeNode(table.name(row));
+        known.first = offered(updated);
+        table.Update(row, updated.Share());
+      }
+    }
+    for (const std::string& name : names) {
+      if (random.Below(3) != 0) continue;  // columns are built at different times
+      const ResourceId id = words.FindResource(name);
+      const bool exists =
+          std::ranges::any_of(expected, [&](const auto& entry) { return entry.second.first.contains(name); });
+      ASSERT_EQ(table.allocatable(id).size(), exists ? table.rows() : 0U) << step;
+      ASSERT_EQ(table.requested(id).size(), exists ? table.rows() : 0U) << step;
+      for (const auto& [row, known] : expected) {
+        const auto amount = known.first.find(name);
+        const std::int64_t requested = known.second == nullptr ? 0 : known.second->use().requested.Of(id);
+        if (exists) {
+          ASSERT_EQ(table.allocatable(id)[row], amount == known.first.end() ? 0 : amount->second) << step;
+          ASSERT_EQ(table.requested(id)[row], requested) << step;
+        }
+        ASSERT_EQ(table.RequestedOn(row, id), requested) << step;
+      }
+    }
+  }
+}
+
+TEST_F(NodeTableTest, AnOverlayIsRevertedIfAColumnIsBuiltMeanwhile) {
+  const Row row = Add(MakeNode("n").Allocatable("example.com/gpu", "4"));
+  const ResourceId gpu = words.FindResource("example.com/gpu");
+  const PodInfo added = PreparePod(MakePod("added").Request("example.com/gpu", "1").Share(), words);
+  {
+    NodeTable::Overlay overlay(table);
+    overlay.Add(row, added);
+    EXPECT_THAT(table.requested(gpu), ElementsAre(1));
+  }
+  EXPECT_THAT(table.requested(gpu), ElementsAre(0));
+}
+
 TEST_F(NodeTableTest, TopologyKeysThatNoNodeHasShareOneTable) {
   const Row a = Add(MakeNode("a"));
   const LabelKeyId key = words.InternKey("rack");
@@ -178,7 +291,7 @@ TEST_F(NodeTableTest, AnUpdateOfTheNodeKeepsTheRequestedAmounts) {
   table.AddPod(row, Pod(MakePod().Cpu("1")));
   table.Update(row, MakeNode("n").Cpu("8").Cordoned().Share());
   EXPECT_EQ(table.allocatable(kCpu)[row], 8000);
-  EXPECT_EQ(table.allocatable(words.FindResource("example.com/gpu"))[row], 0) << "no longer offered";
+  EXPECT_THAT(table.allocatable(words.FindResource("example.com/gpu")), IsEmpty()) << "no longer offered";
   EXPECT_EQ(table.requested(kCpu)[row], 1000);
   EXPECT_TRUE(table.unschedulable().Has(row));
   table.Update(row, MakeNode("n").Cpu("8").Share());

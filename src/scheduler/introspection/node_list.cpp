@@ -64,7 +64,7 @@ NodeRow RowOfNode(cluster::Row row, std::span<const Column> columns, const Nodes
   NodeRow added{nodes.shared_node(row), nodes.pod_count()[row], {}, {}};
   added.resources.reserve(columns.size());
   for (const Column& column : columns) {
-    const bool has = row < column.allocatable.size();  // a resource that no node ever had has no column
+    const bool has = row < column.allocatable.size();  // a resource that no node has has no column
     added.resources.emplace_back(has ? column.allocatable[row] : 0, has ? column.requested[row] : 0);
   }
   added.measured.reserve(search.signals.size());

@@ -172,7 +172,7 @@ typedef struct berth_host {
   int64_t (*node_pod_request)(const berth_attempt*, uint32_t row, size_t index, uint32_t resource);
 
   /* All nodes: contiguous columns of `rows` entries, without a call or allocation per node. NULL: no node
-   * ever had the resource. */
+   * has the resource. */
   size_t (*rows)(const berth_attempt*);
   const int64_t* (*allocatable)(const berth_attempt*, uint32_t resource);
   const int64_t* (*requested)(const berth_attempt*, uint32_t resource);

@@ -56,7 +56,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   struct RequestedAmount {
     cluster::ResourceId resource;
     std::int64_t request = 0;
-    std::span<const std::int64_t> allocatable;  // empty: no node ever had it
+    std::span<const std::int64_t> allocatable;  // empty: no node has it
     std::span<const std::int64_t> requested;
     bool by_class = false;  // a DeviceClass provides the resource on nodes that do not offer it
 
