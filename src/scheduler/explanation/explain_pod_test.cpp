@@ -14,6 +14,7 @@ namespace {
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::PodBuilder;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -233,6 +234,28 @@ TEST(ExplainPod, AdvisesWhatHelpsTheEasiestFirst) {
       {"nothing helps against a missing claim", Claiming(MakePod("p"), "none"), {}},
   };
   for (const Case& c : cases) EXPECT_EQ(AdviceOf(Explain(TwoZones(), c.pod)), c.advice) << c.what;
+}
+
+TEST(ExplainPod, ACordonedNodeIsUncordonedAndNotRepaired) {
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("4").Cordoned().Taint("node.kubernetes.io/unschedulable", "", "NoSchedule"));
+  const std::vector<std::string> advice = AdviceOf(Explain(cluster, MakePod("p").Cpu("1")));
+  EXPECT_THAT(advice, Contains("uncordon node n1 (kubectl uncordon n1) -> n1"));
+  EXPECT_THAT(advice, Not(Contains(HasSubstr("repair"))));
+}
+
+TEST(ExplainPod, ATaintBesideThatOfACordonIsTolerated) {
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1")
+                  .Cpu("4")
+                  .Cordoned()
+                  .Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+                  .Taint("dedicated", "a", "NoSchedule"));
+  const std::vector<std::string> advice = AdviceOf(Explain(cluster, MakePod("p").Cpu("1")));
+  EXPECT_THAT(advice,
+              Contains(AllOf(HasSubstr("uncordon node n1"),
+                             HasSubstr("add a toleration for dedicated=a:NoSchedule"), HasSubstr("-> n1"))));
+  EXPECT_THAT(advice, Not(Contains(HasSubstr("repair"))));
 }
 
 TEST(ExplainPod, AdvisesForVolumes) {

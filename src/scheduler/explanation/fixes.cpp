@@ -33,6 +33,7 @@ constexpr int kAddNode = 8;
 
 constexpr std::size_t kMostLeaving = 5;  // pods in one proposal
 constexpr std::string_view kNodeLifecycle = "node.kubernetes.io/";
+constexpr std::string_view kCordonTaint = "node.kubernetes.io/unschedulable";
 constexpr const char* kHostname = "kubernetes.io/hostname";
 
 Fixes TaintFixes(const Situation& at, const RowGroup& group);
@@ -94,11 +95,36 @@ Fix RemovedTaintsFix(const std::string& node, const std::vector<api::Taint>& tai
           }};
 }
 
+// The node controller removes the taint of a cordoned node together with the cordon.
+Fix UncordonFix(const std::string& node) {
+  return {.text = fmt::format("uncordon node {} (kubectl uncordon {})", node, node),
+          .effort = kChangeNode,
+          .node = node,
+          .on_node = [](api::Node& changed) {
+            changed.unschedulable = false;
+            std::vector<api::Taint> kept;
+            for (const api::Taint& taint : std::as_const(changed.taints)) {
+              if (taint.key != kCordonTaint) kept.push_back(taint);
+            }
+            changed.taints = std::move(kept);
+          }};
+}
+
+// Those that remain when the node is no longer cordoned.
+std::vector<api::Taint> TaintsWithoutCordon(const Situation& at, cluster::Row row) {
+  const api::Node& node = at.nodes().node(row);
+  std::vector<api::Taint> taints = UntoleratedTaints(*at.pod.pod, node);
+  if (node.unschedulable)
+    std::erase_if(taints, [](const api::Taint& taint) { return taint.key == kCordonTaint; });
+  return taints;
+}
+
 Fixes TaintFixes(const Situation& at, const RowGroup& group) {
   constexpr std::size_t kMostLists = 3;
+  if (TaintsWithoutCordon(at, group.nearest).empty()) return {UncordonFix(at.nodes().name(group.nearest))};
   std::vector<std::vector<api::Taint>> lists;
   const auto add = [&](cluster::Row row) {
-    std::vector<api::Taint> taints = UntoleratedTaints(*at.pod.pod, at.nodes().node(row));
+    std::vector<api::Taint> taints = TaintsWithoutCordon(at, row);
     if (lists.size() < kMostLists && std::ranges::find(lists, taints) == lists.end())
       lists.push_back(std::move(taints));
   };
@@ -119,11 +145,7 @@ Fixes TaintFixes(const Situation& at, const RowGroup& group) {
 }
 
 Fixes CordonFixes(const Situation& at, const RowGroup& group) {
-  const std::string& node = at.nodes().name(group.nearest);
-  return {{.text = fmt::format("uncordon node {} (kubectl uncordon {})", node, node),
-           .effort = kChangeNode,
-           .node = node,
-           .on_node = [](api::Node& changed) { changed.unschedulable = false; }}};
+  return {UncordonFix(at.nodes().name(group.nearest))};
 }
 
 // Replaces a requirement by another one; nullopt: removes it.
