@@ -258,6 +258,15 @@ TEST(ExplainPod, ATaintBesideThatOfACordonIsTolerated) {
   EXPECT_THAT(advice, Not(Contains(HasSubstr("repair"))));
 }
 
+TEST(ExplainPod, ACorrectedKeyKeepsItsOperator) {
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("4").Label("core-count", "8"));
+  const api::Pod pod =
+      MakePod("p").Cpu("1").Requiring({berth::testing::Term({{"cores-count", "Gt", {"4"}}})});
+  EXPECT_THAT(AdviceOf(Explain(cluster, pod)),
+              Contains("require core-count Gt (4) instead of cores-count Gt (4) -> n1"));
+}
+
 TEST(ExplainPod, AdvisesForVolumes) {
   using berth::testing::MakeClaim;
   using berth::testing::MakeVolume;

@@ -175,10 +175,10 @@ Fix UseValue(const NodeRequirement& requirement, std::string key, std::string va
   api::NodeSelectorRequirement after = requirement.spec;
   after.key = std::move(key);
   after.values = {std::move(value)};
-  return {
-      .text = fmt::format("require {}={} instead of {}", after.key, after.values.front(), requirement.Text()),
-      .effort = effort,
-      .on_pod = [requirement, after](api::Pod& pod) { ReplaceRequirement(pod, requirement, after); }};
+  const NodeRequirement replaced{.term = requirement.term, .index = requirement.index, .spec = after};
+  return {.text = fmt::format("require {} instead of {}", replaced.Text(), requirement.Text()),
+          .effort = effort,
+          .on_pod = [requirement, after](api::Pod& pod) { ReplaceRequirement(pod, requirement, after); }};
 }
 
 Fix LabelNode(const std::string& node, const NodeRequirement& requirement) {
