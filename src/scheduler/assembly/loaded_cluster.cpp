@@ -52,7 +52,9 @@ std::string LoadedCluster::Add(const api::Document& document) {
 void LoadedCluster::AddPod(api::Pod pod) {
   api::ApplyDefaults(pod);
   const std::string key = pod.metadata.Key();
-  if (pod.metadata.uid.empty()) pod.metadata.uid = "made-up-for-" + key;
+  // A pod that was copied within a file has the UID of its model, and would replace it on its node.
+  if (pod.metadata.uid.empty() || uids_.try_emplace(pod.metadata.uid, key).first->second != key)
+    pod.metadata.uid = "made-up-for-" + key;
   auto shared = std::make_shared<const api::Pod>(std::move(pod));
   const auto [entry, added] = pod_index_.try_emplace(key, pods_.size());
   if (added) {

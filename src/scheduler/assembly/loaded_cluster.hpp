@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/text_map.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/api/dump.hpp"
 #include "kubernetes/api/objects.hpp"
@@ -27,7 +28,7 @@ class LoadedCluster {
   Expected<void> Load(std::string_view text, const std::string& file, std::vector<std::string>& problems);
 
   const std::map<std::string, api::NodePtr>& nodes() const { return nodes_; }
-  // All pods, in the order of the input. A pod without a UID gets one.
+  // All pods, in the order of the input. A pod without a UID, or with that of another pod, gets one.
   const std::vector<api::PodPtr>& pods() const { return pods_; }
   // Null if there is no such pod ("namespace/name").
   api::PodPtr FindPod(const std::string& key) const;
@@ -54,6 +55,7 @@ class LoadedCluster {
   std::map<std::string, api::NodePtr> nodes_;
   std::vector<api::PodPtr> pods_;
   std::map<std::string, std::size_t> pod_index_;
+  TextMap<std::string> uids_;  // the first pod with this UID
   api::Dump others_;
   std::map<std::string, std::size_t> kinds_;
   std::map<std::string, PriorityClass> priority_classes_;

@@ -368,6 +368,15 @@ TEST(Scenario, TheSameSeedGivesTheSameAnswer) {
   EXPECT_NE(answer(1), answer(2)) << "equal nodes are chosen at random";
 }
 
+TEST(Scenario, APodWithTheUidOfAnotherOneIsAPodOfItsOwn) {
+  const std::string uid = ", uid: copied";
+  Question bound(NodeText("a", 4) + PodText("one", 2, "a", uid) + PodText("two", 2, "a", uid) +
+                 PodText("new", 1));
+  EXPECT_EQ(bound.Outcomes(), std::vector<std::string>{"new waits"});
+  Question pending(NodeText("a", 4) + PodText("one", 2, "", uid) + PodText("two", 2, "", uid));
+  EXPECT_EQ(pending.Outcomes(), (std::vector<std::string>{"one on a", "two on a"}));
+}
+
 TEST(Changes, FlagsAreParsed) {
   struct Case {
     const char* text;
