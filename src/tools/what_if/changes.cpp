@@ -9,6 +9,7 @@
 #include "base/ascii.hpp"
 #include "base/nearest.hpp"
 #include "kubernetes/api/quantity.hpp"
+#include "kubernetes/api/requests.hpp"
 
 namespace berth::what_if {
 namespace {
@@ -67,6 +68,20 @@ Expected<void> CheckEffect(const std::string& text, const std::string& effect) {
   const std::string nearest = Nearest(effect, known);
   return Invalid(fmt::format("{}: effect \"{}\": expected {}{}", text, effect, fmt::join(known, ", "),
                              nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+}
+
+// Of a container's request. The scheduler ignores other names, or no node has them: a misspelled one would
+// answer another question.
+Expected<void> CheckResource(const std::string& text, const std::string& part, const std::string& resource) {
+  const api::ResourceClass kind = api::ClassOf(resource);
+  if (kind != api::ResourceClass::kIgnored && kind != api::ResourceClass::kPods) return {};
+  const std::vector<std::string> known = {"cpu", "memory", "ephemeral-storage"};
+  const std::string nearest = Nearest(resource, known);
+  return Invalid(
+      fmt::format("{}: \"{}\": resource \"{}\": expected {}, hugepages-SIZE or a name with a domain such as "
+                  "nvidia.com/gpu{}",
+                  text, part, resource, fmt::join(known, ", "),
+                  nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
 }
 
 struct TextOfChange {
@@ -178,6 +193,7 @@ Expected<SetRequests> ParseRequests(const std::string& text) {
     const std::size_t equals = part.find('=');
     if (equals == 0 || equals == part.npos)
       return Invalid(fmt::format("{}: \"{}\": expected resource=quantity, for example cpu=2", text, part));
+    BERTH_RETURN_IF_ERROR(CheckResource(text, part, part.substr(0, equals)));
     const auto amount = api::Quantity::Parse(part.substr(equals + 1));
     if (!amount || amount->Compare({}) < 0) {
       return Invalid(

@@ -377,6 +377,13 @@ TEST(Scenario, APodWithTheUidOfAnotherOneIsAPodOfItsOwn) {
   EXPECT_EQ(pending.Outcomes(), (std::vector<std::string>{"one on a", "two on a"}));
 }
 
+TEST(Changes, AMisspelledResourceIsNotARequestThatNoNodeCanMeet) {
+  const auto misspelled = ParseRequests("web:memry=4Gi");
+  ASSERT_FALSE(misspelled.has_value());
+  EXPECT_THAT(misspelled.error().message, HasSubstr("did you mean memory?"));
+  EXPECT_TRUE(ParseRequests("web:example.com/memry=4Gi").has_value());
+}
+
 TEST(Changes, FlagsAreParsed) {
   struct Case {
     const char* text;
@@ -416,6 +423,10 @@ TEST(Changes, FlagsAreParsed) {
       {"n:gpu=a100", taint, "n:gpu=a100: expected NODE:key=value:Effect"},
       {"n:gpu:NoSchedul", taint, "did you mean NoSchedule?"},
       {"web:cpu=2,memory=4Gi", requests, "set requests of web to cpu=2,memory=4Gi"},
+      {"web:nvidia.com/gpu=1,hugepages-2Mi=4Mi", requests, "to hugepages-2Mi=4Mi,nvidia.com/gpu=1"},
+      {"web:cpu=1,memry=4Gi", requests, "\"memry=4Gi\": resource \"memry\": expected cpu, memory,"},
+      {"web:memry=4Gi", requests, "did you mean memory?"},
+      {"web:pods=1", requests, "resource \"pods\": expected cpu"},
       {"web:cpu", requests, "\"cpu\": expected resource=quantity"},
       {"web:cpu=-1", requests, "\"cpu=-1\": expected a quantity that is not negative"},
       {"web:cpu=two", requests, "expected a quantity"},
