@@ -4,6 +4,7 @@
 
 #include "tools/what_if/changes_file.hpp"
 #include "tools/what_if/fake_question.hpp"
+#include "tools/what_if/what_if.hpp"
 
 namespace berth::what_if {
 namespace {
@@ -121,6 +122,15 @@ TEST(NodesNeeded, FindsACheapMix) {
     EXPECT_EQ(Parts(mix), c.want) << c.name;
     EXPECT_EQ(mix.waiting, 0u) << c.name;
   }
+}
+
+TEST(NodesNeeded, AKindOfNodesWithoutAPriceIsNotMixedWithPricedOnes) {
+  WhatIfOptions options;
+  options.shapes = {Like("large")};
+  options.prices = "prices.yaml";
+  const auto code = RunWhatIf(options, assembly::InTreePlugins());
+  ASSERT_FALSE(code.has_value());
+  EXPECT_THAT(code.error().message, HasSubstr("--prices: large has no price; expected either"));
 }
 
 TEST(Prices, ErrorsNameFieldAndExpectation) {

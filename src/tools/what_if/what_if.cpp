@@ -152,6 +152,13 @@ Expected<NodeMix> AskNodesNeeded(const WhatIfOptions& options, std::vector<NodeS
 }  // namespace
 
 Expected<int> RunWhatIf(const WhatIfOptions& options, const runtime::Registry& built_in) {
+  // A kind of nodes without a price would be free, and so always part of the cheapest mix.
+  if (!options.prices.empty() && !options.shapes.empty()) {
+    return Invalid(fmt::format(
+        "--prices: {} has no price; expected either --prices FILE or --nodes-needed with --like or "
+        "--node-file, got both; add the node to {}",
+        options.shapes.front().name, options.prices));
+  }
   log::SetVerbosity(-1);
   std::atomic<bool> stop{false};
   process::Signals signals;
