@@ -32,7 +32,7 @@ Expected<void> ReadAlibabaNodes(const TraceText& input, TraceBuilder& builder) {
 
 }  // namespace
 
-Expected<void> ReadAlibaba2018(const TraceText& nodes, const TraceText& pods, const TraceSource&,
+Expected<void> ReadAlibaba2018(const TraceText& nodes, const TraceText& pods, const TraceSource& source,
                                TraceBuilder& builder) {
   BERTH_RETURN_IF_ERROR(ReadAlibabaNodes(nodes, builder));
   CsvReader rows = CsvReader::OpenWithoutHeader(pods.file, pods.text,
@@ -45,6 +45,7 @@ Expected<void> ReadAlibaba2018(const TraceText& nodes, const TraceText& pods, co
     BERTH_TRY(const double cpu, rows.Number(7, 0));
     BERTH_TRY(const double memory, rows.Number(8, 0));
     if (start <= 0 || end < start) continue;  // the task never ran, or its end is unknown
+    BERTH_RETURN_IF_ERROR(CheckTraceTime(rows, 6, end * 1e9, "seconds", source));
     const TraceShape shape{.milli_cpu = std::llround(cpu * 10), .memory = std::llround(memory * kGibi)};
     const auto seconds = [](double time) { return Duration(std::llround(time * 1e9)); };
     for (double i = 0; i < instances; ++i)

@@ -41,7 +41,7 @@ struct Instance {
 
 }  // namespace
 
-Expected<void> ReadBorg2019(const TraceText& nodes, const TraceText& pods, const TraceSource&,
+Expected<void> ReadBorg2019(const TraceText& nodes, const TraceText& pods, const TraceSource& source,
                             TraceBuilder& builder) {
   enum Type {
     kSubmit = 0,
@@ -67,6 +67,7 @@ Expected<void> ReadBorg2019(const TraceText& nodes, const TraceText& pods, const
   while (rows.Next()) {
     BERTH_TRY(const double micros, rows.Number(0));
     BERTH_TRY(const double type, rows.Number(1));
+    BERTH_RETURN_IF_ERROR(CheckTraceTime(rows, 0, micros * 1000, "microseconds", source));
     const std::string key = rows.Field(2) + "/" + rows.Field(3);
     const Duration time(std::llround(micros * 1000));
     const auto known = instances.find(key);

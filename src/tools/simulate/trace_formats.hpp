@@ -8,10 +8,16 @@
 
 namespace berth::simulate {
 
+class CsvReader;
+
 struct TraceText {
   std::string file;  // for errors
   std::string_view text;
 };
+
+// Fails beyond 90 years of simulated time, whose sums would overflow. `unit`: of the column, for the error.
+Expected<void> CheckTraceTime(const CsvReader& rows, std::size_t column, double nanoseconds,
+                              std::string_view unit, const TraceSource& source);
 
 // "openb": a GPU cluster of Alibaba (USENIX ATC 2023). Nodes: sn, cpu_milli, memory_mib, gpu, model. Pods:
 // cpu_milli, memory_mib, num_gpu, gpu_milli (of each GPU, 1000: a whole one), gpu_spec (permitted models,

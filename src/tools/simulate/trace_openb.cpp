@@ -76,6 +76,11 @@ Expected<void> ReadOpenb(const TraceText& nodes, const TraceText& pods, const Tr
     BERTH_TRY(const double part, rows.Number(3));
     BERTH_TRY(const double created, rows.Number(5, 0));
     BERTH_TRY(const double scheduled, rows.Number(7, created));
+    const auto check = [&](std::size_t column, double seconds) {
+      return CheckTraceTime(rows, column, seconds * 1e9, "seconds", source);
+    };
+    BERTH_RETURN_IF_ERROR(check(5, created));
+    BERTH_RETURN_IF_ERROR(check(7, scheduled));
     TraceShape shape{.milli_cpu = static_cast<std::int64_t>(cpu),
                      .memory = static_cast<std::int64_t>(memory) * kMebi};
     if (gpus > 0) {
@@ -86,6 +91,7 @@ Expected<void> ReadOpenb(const TraceText& nodes, const TraceText& pods, const Tr
     std::optional<Duration> lifetime;
     if (!rows.Field(6).empty()) {
       BERTH_TRY(const double deleted, rows.Number(6));
+      BERTH_RETURN_IF_ERROR(check(6, deleted));
       if (deleted < created)
         return Invalid(
             fmt::format("{}expected at least creation_time ({}), got {}", rows.Place(6), created, deleted));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/files.hpp"
+#include "tools/simulate/csv.hpp"
 #include "tools/simulate/trace_formats.hpp"
 
 namespace berth::simulate {
@@ -26,6 +27,15 @@ const std::vector<std::string>& TraceFormats() {
     return names;
   }();
   return kNames;
+}
+
+Expected<void> CheckTraceTime(const CsvReader& rows, std::size_t column, double nanoseconds,
+                              std::string_view unit, const TraceSource& source) {
+  constexpr double kMostYears = 90;
+  if (nanoseconds / source.speed <= kMostYears * 365 * 86'400 * 1e9) return {};
+  return Invalid(fmt::format(
+      "{}expected a time in {} of at most {} years{}, got \"{}\"", rows.Place(column), unit, kMostYears,
+      source.speed == 1 ? "" : fmt::format(" at the speed {}", source.speed), rows.Field(column)));
 }
 
 Expected<void> AddTrace(const TraceSource& source, Workload& workload) {

@@ -161,6 +161,28 @@ TEST(Openb, ErrorsNameFileLineAndColumn) {
   }
 }
 
+TEST(Traces, ATimeThatCannotBeSimulatedIsAnErrorAndNotTheStart) {
+  const auto milliseconds = Openb(std::string(kColumns) + "a,1,1024,0,0,,1700000000000,1700000060000,\n");
+  ASSERT_FALSE(milliseconds);
+  EXPECT_EQ(
+      milliseconds.error().message,
+      "pods.csv:2: creation_time: expected a time in seconds of at most 90 years, got \"1700000000000\"");
+  const std::string seconds = std::string(kColumns) + "a,1,1024,0,0,,1700000000,1700000060,\n";
+  EXPECT_TRUE(Openb(seconds));
+  const auto slow = Openb(seconds, {.speed = 0.01});
+  ASSERT_FALSE(slow);
+  EXPECT_NE(slow.error().message.find("at most 90 years at the speed 0.01"), std::string::npos)
+      << slow.error().message;
+  Workload workload;
+  const TraceSource source;
+  TraceBuilder builder(source, workload);
+  const auto alibaba = ReadAlibaba2018(
+      {"m", ""}, {"t", "M1,1,j_1,1,Terminated,1700000000000,1700000060000,50,0.5\n"}, source, builder);
+  ASSERT_FALSE(alibaba);
+  EXPECT_NE(alibaba.error().message.find("t:1: end_time: expected a time in seconds"), std::string::npos)
+      << alibaba.error().message;
+}
+
 TEST(Openb, ANodeIsListedOnce) {
   Workload workload;
   const TraceSource source;
