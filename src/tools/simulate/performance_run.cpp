@@ -12,6 +12,7 @@
 #include "tools/scheduler_perf/run.hpp"
 #include "tools/scheduler_perf/test_file.hpp"
 #include "tools/simulate/placement_file.hpp"
+#include "tools/simulate/report.hpp"
 
 namespace berth::simulate {
 namespace {
@@ -42,11 +43,13 @@ Expected<std::vector<TestConfig>> LoadTestConfigs(const SimulateOptions& options
     files.push_back(
         test.scheduler_config.empty() ? "" : InFolder(FolderOf(options.workload), test.scheduler_config));
   std::vector<TestConfig> configs;
-  for (const std::string& file : files) {
+  std::vector<std::string> names = ConfigNames(files);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string& file = files[i];
     BERTH_TRY(config::SchedulerConfig config, process::LoadConfig(file, plugins, gates));
     if (!config.extenders.empty())
       return Invalid(fmt::format("{}: extenders: not simulated; remove them from the file", file));
-    configs.push_back({file.empty() ? "default" : file.substr(file.rfind('/') + 1), std::move(config)});
+    configs.push_back({std::move(names[i]), std::move(config)});
   }
   return configs;
 }

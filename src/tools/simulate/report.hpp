@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tools/simulate/result.hpp"
 
@@ -13,6 +14,10 @@ struct ReportHead {
   std::uint64_t seed = 1;
   Duration duration{};
 };
+
+// The names of configuration files in reports, in their order: the last part of the path, or the whole path
+// if another file has the same last part. An empty path is "default".
+std::vector<std::string> ConfigNames(const std::vector<std::string>& files);
 
 // Configurations side by side. Ends with a newline.
 std::string ReportText(const ReportHead& head, std::span<const Result> results);

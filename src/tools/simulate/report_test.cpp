@@ -42,6 +42,13 @@ Result Example(const std::string& configuration) {
 
 const ReportHead kHead{.workload = "w.yaml", .seed = 7, .duration = 1h};
 
+TEST(ConfigNames, FilesWithTheSameLastPartHaveTheirPathsAsNames) {
+  EXPECT_EQ(ConfigNames({""}), std::vector<std::string>{"default"});
+  EXPECT_EQ(ConfigNames({"/etc/a.yaml", "b.yaml"}), (std::vector<std::string>{"a.yaml", "b.yaml"}));
+  EXPECT_EQ(ConfigNames({"old/config.yaml", "b.yaml", "new/config.yaml"}),
+            (std::vector<std::string>{"old/config.yaml", "b.yaml", "new/config.yaml"}));
+}
+
 TEST(ReportText, ConfigurationsStandSideBySideAndReasonsOfWaitingPodsAreNamed) {
   const Result results[] = {Example("spread.yaml"), Example("pack.yaml")};
   const std::string text = ReportText(kHead, results);

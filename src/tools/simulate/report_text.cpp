@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text_layout.hpp"
 #include "tools/simulate/report.hpp"
 #include "tools/simulate/report_rows.hpp"
@@ -12,6 +14,17 @@ constexpr std::size_t kMostKinds = 15;
 const TableStyle kTableStyle{.indent = 2, .gap = 2, .right_aligned = true};
 
 }  // namespace
+
+std::vector<std::string> ConfigNames(const std::vector<std::string>& files) {
+  std::vector<std::string> names;
+  for (const std::string& file : files)
+    names.push_back(file.empty() ? "default" : file.substr(file.rfind('/') + 1));
+  const std::vector<std::string> last_parts = names;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!files[i].empty() && std::ranges::count(last_parts, last_parts[i]) > 1) names[i] = files[i];
+  }
+  return names;
+}
 
 std::string ReportText(const ReportHead& head, std::span<const Result> results) {
   std::string text = fmt::format("Workload {}: {} of virtual time, seed {}\n", head.workload,

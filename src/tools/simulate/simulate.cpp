@@ -41,11 +41,13 @@ Expected<std::vector<NamedConfig>> LoadConfigs(const SimulateOptions& options,
   std::vector<std::string> files = options.configs;
   if (files.empty()) files.emplace_back();
   std::vector<NamedConfig> configs;
-  for (const std::string& file : files) {
+  std::vector<std::string> names = ConfigNames(files);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string& file = files[i];
     BERTH_TRY(config::SchedulerConfig config, process::LoadConfig(file, plugins, gates));
     if (!config.extenders.empty())
       return Invalid(fmt::format("{}: extenders: not simulated; remove them from the file", file));
-    configs.push_back({file.empty() ? "default" : file.substr(file.rfind('/') + 1), std::move(config)});
+    configs.push_back({std::move(names[i]), std::move(config)});
   }
   return configs;
 }
