@@ -182,6 +182,7 @@ Expected<std::vector<std::string>> Scenario::CopyNode(const api::Node& like, std
     }
     node.taints = std::move(taints);
     node.addresses = {};
+    node.images = {};  // nothing is pulled yet: ImageLocality must not prefer the new node
     names.push_back(name);
     if (drivers != nullptr) {
       api::CSINode copy = *drivers;

@@ -42,6 +42,19 @@ TEST(Scenario, AddedNodesAreCopiesWithTheDaemonSetPodsOfTheModel) {
   EXPECT_EQ(question.scenario().nodes(), 3u);
 }
 
+TEST(Scenario, AnAddedNodeHasNotTheImagesOfItsModel) {
+  // Node b has more room; only the image could make the copy of a better.
+  Question question(
+      "---\n{kind: Node, metadata: {name: a}, status: {allocatable: {cpu: \"4\", memory: 64Gi, pods: "
+      "\"110\"}, "
+      "images: [{names: [\"i:latest\"], sizeBytes: 3000000000}]}}\n" +
+      NodeText("b", 8) + PodText("full", 4, "a"));
+  question.Apply(AddNodes{.count = 1, .like = "a", .file = ""});
+  const TemporaryFile web(PodText("web", 1));
+  question.Apply(AddPods{.file = web.path(), .replicas = std::nullopt});
+  EXPECT_EQ(question.Outcomes(), Texts{"web on b"});
+}
+
 TEST(Scenario, ARemovedNodeLosesItsPodsAndControllersReplaceTheirs) {
   Question question(NodeText("a", 4) + NodeText("b", 4) +
                     PodText("web-x", 1, "a", OwnedBy("ReplicaSet", "web")) +
