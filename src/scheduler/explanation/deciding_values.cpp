@@ -292,6 +292,12 @@ std::vector<std::string> DecidingValues(const Situation& at, const Obstacle& obs
   return DetailValues(at, rows);
 }
 
-std::vector<std::string> DecidingValuesOfPod(const Situation& at) { return VolumeValues(at); }
+std::vector<std::string> DecidingValuesOfPod(const Situation& at) {
+  Lines lines;
+  for (const framework::RejectionDetail& detail : at.obstacles.details)
+    lines.insert(lines.end(), detail.lines.begin(), detail.lines.end());
+  for (std::string& line : VolumeValues(at)) lines.push_back(std::move(line));
+  return lines;
+}
 
 }  // namespace berth::explanation

@@ -104,10 +104,6 @@ void ExplainAttempt(assembly::PodEvaluator& evaluator, const cluster::PodInfo& i
       for (const std::string& text : out.record->pre_filter->reasons)
         out.pod_reasons.push_back({out.record->pre_filter->plugin, text});
       if (!out.pod_reasons.empty()) out.pod_reasons.front().values = DecidingValuesOfPod(at);
-      for (const framework::RejectionDetail& detail : obstacles.details) {
-        for (const std::string& line : detail.lines)
-          out.pod_reasons.push_back({out.record->pre_filter->plugin, line});
-      }
     }
     if (out.record->result == record::Result::kUnschedulable) out.advice = AdviceForPod(evaluator, at);
     return;

@@ -101,6 +101,44 @@ TEST(ExplanationJson, ASummaryNamesNoNodeAndNoOtherPod) {
   }
 }
 
+TEST(ExplanationJson, ASummaryHidesTheQuotaUseOfOtherNamespaces) {
+  const runtime::Registry plugins = assembly::InTreePlugins();
+  config::ParseOptions options;
+  options.codecs = &plugins.codecs();
+  const auto config = config::ParseSchedulerConfig(
+      R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: CapacityScheduling}]}}
+)",
+      options);
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("20"));
+  cluster.Run("n1", MakePod("db").Namespace("secret").Cpu("8"));
+  const auto built = cluster.Build(config.value());
+  for (const char* ns : {"default", "secret"}) {
+    api::ElasticQuota quota;
+    quota.metadata.ns = ns;
+    quota.metadata.name = "quota";
+    quota.min.emplace()["cpu"] = api::Quantity::FromInteger(4);
+    quota.max.emplace()["cpu"] = api::Quantity::FromInteger(12);
+    built->engine->cache().objects().Apply(
+        ports::Change<api::ElasticQuota>{nullptr, std::make_shared<const api::ElasticQuota>(quota)});
+  }
+  const Explanation explanation =
+      ExplainPod(*built->evaluator, std::make_shared<const api::Pod>(MakePod("p").Cpu("2")));
+  const JsonContext context{WallTime(std::chrono::seconds(1)), WallTime(std::chrono::seconds(2)), true,
+                            kNothing};
+  const std::string summary = ExplanationJson(explanation, context, JsonView::kSummary);
+  EXPECT_THAT(summary, HasSubstr(R"("podReasons":[{"plugin":"CapacityScheduling","reason":"Pod default/p )"));
+  EXPECT_THAT(summary, Not(HasSubstr("secret")));
+  EXPECT_THAT(summary, Not(HasSubstr("8 of 8")));
+  EXPECT_THAT(
+      ExplanationJson(explanation, context, JsonView::kNodes),
+      HasSubstr(R"("values":["namespaces with a quota use 8 of 8 cpu (sum of all minimums), default 0 )"
+                R"(of its minimum of 4; the pod requests 2; beyond their minimum: secret 4"]})"));
+}
+
 TEST(ExplanationJson, HasTheCandidatesOfPreemption) {
   FakeCluster cluster;
   cluster.Add(MakeNode("n1").Cpu("4")).Add(MakeNode("n2").Cpu("4"));

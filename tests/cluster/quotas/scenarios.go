@@ -113,8 +113,7 @@ func ofBerth() []scenario {
 			s.create(pod("research", "train-2", "nvidia.com/gpu: 2"))
 			s.explained("Pod research/train-2 is rejected in PreFilter because ElasticQuota research is more than Max "+
 				"[CapacityScheduling]",
-				"namespace research has used 16 of 16 nvidia.com/gpu (maximum of ElasticQuota research); the pod requests 2 "+
-					"[CapacityScheduling]")
+				"namespace research has used 16 of 16 nvidia.com/gpu (maximum of ElasticQuota research); the pod requests 2")
 		}},
 		{"the guide: all minimums", func(s *stage) {
 			s.node("gpu-0", "cpu", "90", "memory", "400Gi", "nvidia.com/gpu", "14")
@@ -127,7 +126,7 @@ func ofBerth() []scenario {
 			s.explained("Pod research/train-2 is rejected in PreFilter because total ElasticQuota used is more than min "+
 				"[CapacityScheduling]",
 				"namespaces with a quota use 16 of 16 nvidia.com/gpu (sum of all minimums), research 4 of its minimum of 8; "+
-					"the pod requests 2; beyond their minimum: products 4 [CapacityScheduling]")
+					"the pod requests 2; beyond their minimum: products 4")
 		}},
 		{"metrics", func(s *stage) {
 			s.node("n", "cpu", "5")
