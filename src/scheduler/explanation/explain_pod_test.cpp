@@ -453,6 +453,48 @@ TEST(ExplainPod, AdvisesToCompleteAGroupThatFits) {
   }
 }
 
+TEST(ExplainPod, DoesNotTryToPlaceALargeGroup) {
+  const auto config = ConfigWith(
+      "plugins: {multiPoint: {enabled: [{name: Gangs}]}}, pluginConfig: [{name: Gangs, args: {sources: "
+      "[Annotation]}}]");
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("100").Memory("8Gi").Pods("200"));
+  const auto advised = [&](int members) {
+    const auto built = cluster.Build(config);
+    api::PodPtr first;
+    for (int i = 0; i < members; ++i) {
+      const std::string name = "m" + std::to_string(i);
+      api::Pod pod = MakePod(name).Uid(name).Cpu("1");
+      pod.metadata.annotations.emplace().Set("scheduling.berth.dev/group", "ring");
+      pod.metadata.annotations->Set("scheduling.berth.dev/min-members", std::to_string(members + 1));
+      const auto member = std::make_shared<const api::Pod>(std::move(pod));
+      if (first == nullptr) first = member;
+      built->engine->handle().groups.Put(member);
+    }
+    return AdviceOf(ExplainPod(*built->evaluator, first));
+  };
+  EXPECT_THAT(advised(60), ElementsAre("create 1 more pod of group/ring -> n1"));
+  EXPECT_THAT(advised(61), IsEmpty());
+}
+
+TEST(ExplainPod, DescribesOnlyTheFirstClaims) {
+  FakeCluster cluster = TwoZones();
+  for (int i = 0; i < 1500; ++i)
+    cluster.claims.push_back(std::make_shared<const api::PersistentVolumeClaim>(
+        berth::testing::MakeClaim(fmt::format("data-{}", i))));
+  PodBuilder pod = MakePod("p");
+  for (int i = 1400; i < 1600; ++i) pod.raw() = Claiming(pod, fmt::format("data-{}", i));
+  const Explanation explanation = Explain(cluster, pod);
+  ASSERT_EQ(explanation.pod_reasons.size(), 1U);
+  const std::vector<std::string>& values = explanation.pod_reasons.front().values;
+  ASSERT_EQ(values.size(), 26U);
+  EXPECT_THAT(values[0], HasSubstr("claim default/data-1500 does not exist; nearest existing claim: data-"));
+  EXPECT_EQ(values[4], "96 more claims do not exist");
+  EXPECT_THAT(values[5], HasSubstr("claim default/data-1400 is not bound"));
+  EXPECT_EQ(values[25], "80 more claims exist");
+  EXPECT_THAT(explanation.advice, IsEmpty());
+}
+
 TEST(ExplainPod, NamesTheVictimsOfAHigherPriority) {
   FakeCluster cluster;
   cluster.Add(MakeNode("n1").Cpu("4").Memory("8Gi"));

@@ -59,6 +59,7 @@ std::vector<Advice> AdviceToCompleteGroup(assembly::PodEvaluator& evaluator, con
       others.push_back(member.pod);
   }
   const std::size_t missing = least - members;
+  if (others.size() + missing > kMostPlaced) return {};
   TriedGroup tried(evaluator.engine());
   for (std::size_t number = 1; number <= missing; ++number) others.push_back(tried.AddCopy(*pod, number));
   Advice advice{.steps = {fmt::format("create {} more {} of {}", missing, missing == 1 ? "pod" : "pods",

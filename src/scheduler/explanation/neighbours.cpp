@@ -41,16 +41,27 @@ std::vector<api::PodPtr> AntiAffinityConflicts(const Situation& at, cluster::Row
   const cluster::NodeTable& nodes = at.nodes();
   const api::Node& node = nodes.node(row);
   const cluster::PodAffinityPtr own = at.pod.use().affinity;
+  std::size_t tests = 0;
+  std::vector<const cluster::AffinityTerm*> own_here;  // with a domain that contains both nodes
   std::vector<api::PodPtr> conflicts;
-  nodes.all().ForEach([&](std::size_t other) {
+  const auto search = [&](std::size_t other) {
     const api::Node& there = nodes.node(static_cast<cluster::Row>(other));
     const auto in_domain = [&](const cluster::AffinityTermPtr& term) {
+      ++tests;
       return SameDomain(node, there, at.symbols.KeyText(term->topology_key));
     };
+    own_here.clear();
+    if (own != nullptr) {
+      for (const cluster::AffinityTermPtr& term : own->required_anti) {
+        if (in_domain(term)) own_here.push_back(term.get());
+      }
+    }
     for (const cluster::PlacedPod* placed : nodes.pods(static_cast<cluster::Row>(other))) {
-      bool conflict = own != nullptr && std::ranges::any_of(own->required_anti, [&](const auto& term) {
-                        return in_domain(term) && ExcludesPlaced(at, *placed, *term);
-                      });
+      if (tests >= kMostConflictTests) return;
+      bool conflict = std::ranges::any_of(own_here, [&](const cluster::AffinityTerm* term) {
+        ++tests;
+        return ExcludesPlaced(at, *placed, *term);
+      });
       if (const cluster::PodAffinityPtr& theirs = placed->use().affinity; !conflict && theirs != nullptr) {
         conflict = std::ranges::any_of(theirs->required_anti, [&](const auto& term) {
           return in_domain(term) && ExcludedByPlaced(at, *term);
@@ -58,6 +69,10 @@ std::vector<api::PodPtr> AntiAffinityConflicts(const Situation& at, cluster::Row
       }
       if (conflict) conflicts.push_back(placed->pod);
     }
+  };
+  search(row);  // first, because it is in every domain of the node
+  nodes.all().ForEach([&](std::size_t other) {
+    if (other != row && tests < kMostConflictTests) search(other);
   });
   SortByKey(conflicts);
   return conflicts;

@@ -10,7 +10,9 @@
 namespace berth::explanation {
 
 // The pods in the domains of this node that the pod's anti-affinity selects, or whose anti-affinity selects
-// the pod; by namespace and name.
+// the pod; by namespace and name. Incomplete after about kMostConflictTests comparisons of a term with a pod
+// or a node; those on the node itself are the first.
+inline constexpr std::size_t kMostConflictTests = 1'000'000;
 std::vector<api::PodPtr> AntiAffinityConflicts(const Situation& at, cluster::Row row);
 // The pods on this node that take one of the pod's host ports.
 std::vector<api::PodPtr> HostPortConflicts(const Situation& at, cluster::Row row);

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "base/nearest.hpp"
 
@@ -33,15 +35,34 @@ std::string ZoneText(const api::PersistentVolume& volume) {
   return fmt::format("{}", fmt::join(zones, ", "));
 }
 
+// A pod may have thousands of claims, and each missing one is compared with names of existing objects.
+constexpr std::size_t kMostMissingClaims = 4;     // missing claims that are compared
+constexpr std::size_t kMostComparedNames = 1000;  // existing names
+constexpr std::size_t kMostDescribedClaims = 20;  // claims
+
+// At most kMostComparedNames of them.
 std::vector<std::string> ClaimsIn(const Situation& at, const std::string& ns) {
   std::vector<std::string> existing;
-  at.cluster.objects().Of<api::PersistentVolumeClaim>().ForEachIn(
-      ns, [&](const auto& claim) { existing.push_back(claim->metadata.name); });
+  at.cluster.objects().Of<api::PersistentVolumeClaim>().ForEachIn(ns, [&](const auto& claim) {
+    if (existing.size() < kMostComparedNames) existing.push_back(claim->metadata.name);
+  });
   return existing;
 }
 
-std::string MissingClaim(const Situation& at, const std::string& ns, const std::string& name) {
-  const std::vector<std::string> existing = ClaimsIn(at, ns);
+bool ClaimExists(const Situation& at, const std::string& ns, const std::string& claim) {
+  return at.cluster.objects().Of<api::PersistentVolumeClaim>().Find(ns, claim) != nullptr;
+}
+
+// Empty: the volume has no claim.
+std::string ClaimOf(const api::Pod& pod, const api::Volume& volume) {
+  if (volume.source == api::Volume::Source::kPersistentVolumeClaim) return volume.id;
+  if (volume.source == api::Volume::Source::kEphemeral)
+    return fmt::format("{}-{}", pod.metadata.name, volume.name);
+  return "";
+}
+
+std::string MissingClaim(const std::vector<std::string>& existing, const std::string& ns,
+                         const std::string& name) {
   std::string text = fmt::format("claim {}/{} does not exist", ns, name);
   if (existing.empty()) return text + fmt::format("; there is no claim in namespace {}", ns);
   if (const std::string nearest = Nearest(name, existing); !nearest.empty())
@@ -57,7 +78,9 @@ std::string UnboundClaim(const Situation& at, const api::PersistentVolumeClaim& 
   const auto found = classes.Find(name);
   if (found == nullptr) {
     std::vector<std::string> existing;
-    classes.ForEach([&](const auto& one) { existing.push_back(one->metadata.name); });
+    classes.ForEach([&](const auto& one) {
+      if (existing.size() < kMostComparedNames) existing.push_back(one->metadata.name);
+    });
     const std::string nearest = Nearest(name, existing);
     text += fmt::format("; its storage class {} does not exist", name);
     return nearest.empty() ? text : text + fmt::format(", nearest existing one: {}", nearest);
@@ -75,15 +98,13 @@ std::string UnboundClaim(const Situation& at, const api::PersistentVolumeClaim& 
                             : text + fmt::format(" only where {}", fmt::join(topologies, ", or "));
 }
 
-std::string ClaimText(const Situation& at, const std::string& ns, const std::string& name) {
-  const auto claim = at.cluster.objects().Of<api::PersistentVolumeClaim>().Find(ns, name);
-  if (claim == nullptr) return MissingClaim(at, ns, name);
-  if (claim->volume_name.empty()) return UnboundClaim(at, *claim);
-  const auto volume = at.cluster.objects().Of<api::PersistentVolume>().Find(claim->volume_name);
+std::string ExistingClaim(const Situation& at, const api::PersistentVolumeClaim& claim) {
+  if (claim.volume_name.empty()) return UnboundClaim(at, claim);
+  const auto volume = at.cluster.objects().Of<api::PersistentVolume>().Find(claim.volume_name);
   if (volume == nullptr)
-    return fmt::format("claim {} is bound to volume {}, which does not exist", claim->metadata.Key(),
-                       claim->volume_name);
-  std::string text = fmt::format("claim {} is bound to volume {}", claim->metadata.Key(), claim->volume_name);
+    return fmt::format("claim {} is bound to volume {}, which does not exist", claim.metadata.Key(),
+                       claim.volume_name);
+  std::string text = fmt::format("claim {} is bound to volume {}", claim.metadata.Key(), claim.volume_name);
   if (volume->node_affinity)
     return text + fmt::format(", usable on nodes with {}", NodeSelectorText(*volume->node_affinity));
   const std::string zones = ZoneText(*volume);
@@ -95,10 +116,7 @@ template <class Visit>
 void ForEachClaim(const Situation& at, Visit&& visit) {
   const api::Pod& pod = *at.pod.pod;
   for (const api::Volume& volume : pod.spec.volumes) {
-    std::string name;
-    if (volume.source == api::Volume::Source::kPersistentVolumeClaim) name = volume.id;
-    if (volume.source == api::Volume::Source::kEphemeral)
-      name = fmt::format("{}-{}", pod.metadata.name, volume.name);
+    const std::string name = ClaimOf(pod, volume);
     if (name.empty()) continue;
     if (const auto claim =
             at.cluster.objects().Of<api::PersistentVolumeClaim>().Find(pod.metadata.ns.str(), name))
@@ -106,9 +124,9 @@ void ForEachClaim(const Situation& at, Visit&& visit) {
   }
 }
 
-bool UsesClaim(const api::Pod& pod, const std::string& claim) {
+bool UsesAny(const api::Pod& pod, const std::set<std::string>& claims) {
   return std::ranges::any_of(std::as_const(pod.spec.volumes), [&](const api::Volume& volume) {
-    return volume.source == api::Volume::Source::kPersistentVolumeClaim && volume.id == claim;
+    return volume.source == api::Volume::Source::kPersistentVolumeClaim && claims.contains(volume.id);
   });
 }
 
@@ -135,46 +153,75 @@ std::map<std::string, std::string> LabelsForVolumes(const Situation& at) {
 }
 
 std::vector<api::PodPtr> UsersOfExclusiveClaims(const Situation& at) {
-  std::vector<api::PodPtr> users;
+  std::set<std::string> exclusive;
   ForEachClaim(at, [&](const api::PersistentVolumeClaim& claim) {
-    if (std::ranges::find(claim.access_modes, "ReadWriteOncePod") == claim.access_modes.end()) return;
-    at.nodes().all().ForEach([&](std::size_t row) {
-      for (const cluster::PlacedPod* placed : at.nodes().pods(static_cast<cluster::Row>(row))) {
-        if (placed->pod->metadata.ns == claim.metadata.ns && UsesClaim(*placed->pod, claim.metadata.name))
-          users.push_back(placed->pod);
-      }
-    });
+    if (std::ranges::find(claim.access_modes, "ReadWriteOncePod") != claim.access_modes.end())
+      exclusive.insert(claim.metadata.name);
+  });
+  std::vector<api::PodPtr> users;
+  if (exclusive.empty()) return users;
+  at.nodes().all().ForEach([&](std::size_t row) {
+    for (const cluster::PlacedPod* placed : at.nodes().pods(static_cast<cluster::Row>(row))) {
+      if (placed->pod->metadata.ns == at.pod.pod->metadata.ns && UsesAny(*placed->pod, exclusive))
+        users.push_back(placed->pod);
+    }
   });
   std::ranges::sort(users, {}, [](const api::PodPtr& pod) { return pod->metadata.Key(); });
-  users.erase(std::ranges::unique(users).begin(), users.end());
   return users;
 }
 
 std::vector<MisspelledClaim> MisspelledClaims(const Situation& at) {
   const api::Pod& pod = *at.pod.pod;
-  const std::vector<std::string> existing = ClaimsIn(at, pod.metadata.ns.str());
-  std::vector<MisspelledClaim> misspelled;
+  const std::string ns = pod.metadata.ns.str();
+  std::vector<std::string> missing;
   for (const api::Volume& volume : pod.spec.volumes) {
-    if (volume.source != api::Volume::Source::kPersistentVolumeClaim) continue;
-    if (std::ranges::find(existing, volume.id) != existing.end()) continue;
-    if (std::string nearest = Nearest(volume.id, existing); !nearest.empty())
-      misspelled.push_back({volume.id, std::move(nearest)});
+    if (volume.source != api::Volume::Source::kPersistentVolumeClaim || ClaimExists(at, ns, volume.id))
+      continue;
+    // To correct only some of them does not help.
+    if (missing.size() == kMostMissingClaims) return {};
+    missing.push_back(volume.id);
+  }
+  std::vector<MisspelledClaim> misspelled;
+  if (missing.empty()) return misspelled;
+  const std::vector<std::string> existing = ClaimsIn(at, ns);
+  for (const std::string& name : missing) {
+    if (std::string nearest = Nearest(name, existing); !nearest.empty())
+      misspelled.push_back({name, std::move(nearest)});
   }
   return misspelled;
 }
 
 std::vector<std::string> VolumeValues(const Situation& at) {
   const api::Pod& pod = *at.pod.pod;
-  std::vector<std::string> values;
+  const std::string ns = pod.metadata.ns.str();
+  std::vector<std::string> missing, values;
+  std::size_t more_missing = 0, more = 0;
+  std::vector<std::string> candidates;
   for (const api::Volume& volume : pod.spec.volumes) {
-    if (volume.source == api::Volume::Source::kPersistentVolumeClaim) {
-      values.push_back(ClaimText(at, pod.metadata.ns.str(), volume.id));
-    } else if (volume.source == api::Volume::Source::kEphemeral) {
-      values.push_back(
-          ClaimText(at, pod.metadata.ns.str(), fmt::format("{}-{}", pod.metadata.name, volume.name)));
+    const std::string name = ClaimOf(pod, volume);
+    if (name.empty()) continue;
+    const auto claim = at.cluster.objects().Of<api::PersistentVolumeClaim>().Find(ns, name);
+    if (claim == nullptr) {
+      if (missing.empty()) candidates = ClaimsIn(at, ns);
+      if (missing.size() < kMostMissingClaims) {
+        missing.push_back(MissingClaim(candidates, ns, name));
+      } else {
+        ++more_missing;
+      }
+    } else if (values.size() < kMostDescribedClaims) {
+      values.push_back(ExistingClaim(at, *claim));
+    } else {
+      ++more;
     }
   }
-  return values;
+  if (more_missing > 0)
+    missing.push_back(
+        fmt::format("{} more {} not exist", more_missing, more_missing == 1 ? "claim does" : "claims do"));
+  if (more > 0)
+    values.push_back(fmt::format("{} more {}", more, more == 1 ? "claim exists" : "claims exist"));
+  missing.insert(missing.end(), std::make_move_iterator(values.begin()),
+                 std::make_move_iterator(values.end()));
+  return missing;
 }
 
 }  // namespace berth::explanation

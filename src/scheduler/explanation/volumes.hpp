@@ -9,8 +9,8 @@
 
 namespace berth::explanation {
 
-// One sentence per claim, without a full stop: bound to which volume, usable on which nodes; or what is
-// missing and the nearest existing name.
+// One sentence per claim, without a full stop: what is missing and the nearest existing name; then bound to
+// which volume, usable on which nodes. Bounded: of many claims only the first are described.
 std::vector<std::string> VolumeValues(const Situation& at);
 
 // The labels with which a node can use the pod's bound volumes, by VolumeZone's labels and the node affinity
@@ -25,6 +25,7 @@ std::vector<api::PodPtr> UsersOfExclusiveClaims(const Situation& at);
 struct MisspelledClaim {
   std::string name, nearest;
 };
+// Empty if more than a few claims do not exist.
 std::vector<MisspelledClaim> MisspelledClaims(const Situation& at);
 
 }  // namespace berth::explanation
