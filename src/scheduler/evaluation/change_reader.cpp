@@ -22,6 +22,26 @@ void AddComposites(const cluster::GroupTree& tree, std::vector<api::PodGroupPtr>
   for (const cluster::GroupTree& child : tree.children) AddComposites(child, objects);
 }
 
+// With fewer members the group would be gated in the copy, although it is not in the cluster.
+std::size_t LeastMembers(const cluster::PodGroups::Group& group) {
+  if (group.object == nullptr) return 0;
+  // Each task needs some of the members.
+  if (group.object->external != nullptr && !group.object->external->task_minimums.empty())
+    return group.members.size();
+  return static_cast<std::size_t>(std::max(0, group.object->min_count()));
+}
+
+// Adds the members that the copy lacks to what was left out.
+void NoteCutMembers(const cluster::PodGroups& groups, CopyUpdate& update) {
+  std::size_t read = 0, all = 0;
+  for (const GroupState& state : update.groups) {
+    read += state.members.size();
+    all += groups.Find(state.key)->members.size();
+  }
+  if (read < all)
+    update.left_out.push_back(fmt::format("{} of {} members of the pod group", all - read, all));
+}
+
 // As in cycle/current_nominations.hpp: only the identity is known of a nominated pod that is not queued.
 api::PodPtr IdentityOf(const api::Pod& pod) {
   api::Pod identity;
@@ -220,13 +240,15 @@ void ChangeReader::ReadPod(const std::string& key, CopyUpdate& update) {
     groups.ForEachUp(*group_key, [&](const std::string& key, const api::PodGroup& group) {
       if (group.composite) update.composites.push_back(groups.FindObject(key));
     });
-    return ReadGroup(*group_key, update);
+    ReadGroup(*group_key, update);
+    return NoteCutMembers(groups, update);
   }
   AddComposites(groups.TreeOf(*root), update.composites);
   ReadGroup(*group_key, update);
   for (const std::string& leaf : groups.LeavesOf(*root)) {
     if (leaf != *group_key) ReadGroup(leaf, update);
   }
+  NoteCutMembers(groups, update);
 }
 
 void ChangeReader::ReadGroup(const std::string& key, CopyUpdate& update) {
@@ -234,9 +256,14 @@ void ChangeReader::ReadGroup(const std::string& key, CopyUpdate& update) {
   if (group == nullptr) return;
   std::size_t members = 0;
   for (const GroupState& read : update.groups) members += read.members.size();
+  const std::size_t left = kMostMembers - std::min(kMostMembers, members);
+  const std::size_t most = std::max(left, LeastMembers(*group));
   GroupState& state = update.groups.emplace_back(GroupState{key, group->object, {}});
-  for (const auto& [uid, member] : group->members) {
-    if (members++ < kMostMembers) state.members.push_back(member);
+  const auto evaluated = group->members.find(update.pending->metadata.uid);
+  if (evaluated != group->members.end()) state.members.push_back(evaluated->second);
+  for (auto member = group->members.begin(); member != group->members.end(); ++member) {
+    if (state.members.size() >= most) break;
+    if (member != evaluated) state.members.push_back(member->second);
   }
 }
 

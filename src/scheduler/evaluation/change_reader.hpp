@@ -24,7 +24,8 @@ class ChangeReader {
   // Changes of objects that are kept between two updates. With more of them the next update is complete.
   static constexpr std::size_t kMostChanges = 10'000;
   static constexpr std::size_t kMostNominations = 1'000;
-  static constexpr std::size_t kMostMembers = 1'000;  // of all groups of a tree
+  // Of all groups of a tree; of each group at least as many as it needs.
+  static constexpr std::size_t kMostMembers = 1'000;
 
   // Both must outlive this object. `live` must outlive everything that changes its objects.
   ChangeReader(assembly::Engine& live, const cycle::Scheduler& scheduler);

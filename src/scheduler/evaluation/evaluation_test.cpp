@@ -149,6 +149,32 @@ TEST_F(EvaluationTest, TheMembersOfTheGroupAreKnown) {
   EXPECT_THAT(Explain("default/alone"), Not(HasSubstr("leftOut")));
 }
 
+TEST_F(EvaluationTest, ALargeGroupKeepsTheMembersThatItNeeds) {
+  const std::string gates[] = {"GenericWorkload=true"};
+  std::vector<std::string> notes;
+  Build(config::DefaultSchedulerConfig(config::FeatureGates::Parse(gates, notes).value()));
+  Add(MakeNode("n1").Cpu("1"));
+  constexpr int kMembers = 1010;
+  for (const int least : {kMembers, 2}) {
+    const std::string group = fmt::format("ring-{}", least);
+    Change<api::PodGroup>(nullptr, MakeGroup(group, least));
+    for (int i = 0; i < kMembers; ++i) {
+      const auto pod = MakePod(fmt::format("{}-{:04}", group, i)).Cpu("4").Group(group).Share();
+      run_.loop.sink().On(ports::Change<api::Pod>{nullptr, pod});
+    }
+    run_.Settle();
+    const std::string text = Explain(fmt::format("default/{}-{:04}", group, kMembers - 1));
+    EXPECT_THAT(text, HasSubstr(R"("result":"unschedulable")")) << least;
+    EXPECT_THAT(text, Not(HasSubstr("more pods"))) << least;
+    const auto cut = HasSubstr(R"("10 of 1010 members of the pod group")");
+    if (least == kMembers) {
+      EXPECT_THAT(text, Not(cut));
+    } else {
+      EXPECT_THAT(text, cut);
+    }
+  }
+}
+
 // A copy that was brought up to date many times gives the same explanations as a new one.
 class RandomChanges : public EvaluationTest {
  protected:
