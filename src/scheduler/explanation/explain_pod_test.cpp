@@ -236,6 +236,20 @@ TEST(ExplainPod, AdvisesWhatHelpsTheEasiestFirst) {
   for (const Case& c : cases) EXPECT_EQ(AdviceOf(Explain(TwoZones(), c.pod)), c.advice) << c.what;
 }
 
+TEST(ExplainPod, LowersTheRequestsWithoutTheOverhead) {
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("3").Memory("8Gi"));
+  const api::Pod pod =
+      MakePod("p").Cpu("4").Memory("9Gi").Overhead("cpu", "250m").Overhead("memory", "512Mi");
+  const Explanation explanation = Explain(cluster, pod);
+  EXPECT_THAT(
+      AdviceOf(explanation),
+      Contains("lower the cpu request from 4 to 2750m and the memory request from 9Gi to 7680Mi -> n1"));
+  const api::PodPtr lowered = explanation.advice.front().change.pod;
+  ASSERT_NE(lowered, nullptr);
+  EXPECT_EQ(lowered->spec.containers.front().resources.requests.at("cpu").MilliValue(), 2750);
+}
+
 TEST(ExplainPod, ACordonedNodeIsUncordonedAndNotRepaired) {
   FakeCluster cluster;
   cluster.Add(MakeNode("n1").Cpu("4").Cordoned().Taint("node.kubernetes.io/unschedulable", "", "NoSchedule"));

@@ -63,11 +63,13 @@ std::optional<LoweredRequests> LowerRequests(const api::Pod& pod, const std::vec
   std::vector<std::string> texts;
   std::vector<std::pair<std::string, std::int64_t>> limits;
   for (const Shortage& shortage : shortages) {
-    const std::int64_t target = shortage.free - AmountIn(pod.spec.overhead, shortage.resource);
+    // The user sets the requests without the overhead, which the runtime class adds.
+    const std::int64_t overhead = AmountIn(pod.spec.overhead, shortage.resource);
+    const std::int64_t target = shortage.free - overhead;
     if (shortage.resource == "pods" || target <= 0) return std::nullopt;
     texts.push_back(fmt::format("the {} request from {} to {}", shortage.resource,
-                                AmountText(shortage.resource, shortage.request),
-                                AmountQuantity(shortage.resource, shortage.free).Canonical()));
+                                AmountText(shortage.resource, shortage.request - overhead),
+                                AmountQuantity(shortage.resource, target).Canonical()));
     limits.emplace_back(shortage.resource, shortage.free);
   }
   if (limits.empty()) return std::nullopt;

@@ -12,7 +12,7 @@
 namespace berth::explanation {
 
 struct LoweredRequests {
-  std::string text;  // "lower the cpu request from 8 to 6"
+  std::string text;  // "lower the cpu request from 8 to 6", without the pod's overhead
   std::function<void(api::Pod&)> apply;
 };
 
