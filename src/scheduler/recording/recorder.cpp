@@ -469,6 +469,8 @@ void Recorder::WriteWaiting() {
     std::swap(chunk, waiting_);
   }
   if (on_.load(std::memory_order_relaxed)) Write(chunk);
+  // Not in GiveUp, which is called while the objects are written.
+  if (!on_.load(std::memory_order_relaxed)) known_ = {};
 }
 
 void Recorder::Write(Chunk& chunk) {
