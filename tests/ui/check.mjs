@@ -237,6 +237,10 @@ async function live(page, cluster) {
   await cluster.pod("batch", "late", { cpu: "900" });
   await page.locator(".message").getByText("Insufficient cpu").first().waitFor();
   check(true, "a new pod appears without a reload");
+  await cluster.pod("batch", "gated", { cpu: "1" }, { schedulingGates: [{ name: "example.com/quota" }] });
+  await page.goto(`${cluster.url}/ui/#/pods/batch/gated`);
+  await page.locator(".advice li").getByText("remove the scheduling gate example.com/quota").waitFor();
+  check(true, "a pod without attempts has advice");
   await page.getByRole("button", { name: "Live" }).click();
   await page.getByRole("button", { name: "Paused" }).waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();

@@ -20,7 +20,9 @@ export class PodView implements View {
   private explanationError = "";
   private mayChange = false;  // the error is a temporary one
   private nodes: RecordNode[] = [];
-  private loadedFor = "";  // the time of the attempt to which the parts that change with it belong
+  // The time of the attempt to which the parts that change with it belong; "" without an attempt, null if they must be
+  // requested in any case.
+  private loadedFor: string | null = null;
   private readonly decision = new DecisionTable(() => this.pod?.attempts[0]?.node);
 
   constructor(
@@ -44,7 +46,7 @@ export class PodView implements View {
     if (newest === this.loadedFor) return;
     await this.loadExplanation(api, path, signal);
     await this.loadRecord(api, path, signal);
-    this.loadedFor = this.mayChange ? "" : newest;
+    this.loadedFor = this.mayChange ? null : newest;
   }
 
   private async loadExplanation(api: Api, path: string, signal: AbortSignal): Promise<void> {
