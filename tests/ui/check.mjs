@@ -243,6 +243,15 @@ async function live(page, cluster) {
   check(true, "a pod without attempts has advice");
   await page.getByRole("button", { name: "Live" }).click();
   await page.getByRole("button", { name: "Paused" }).waitFor();
+  const pods = () => page.locator('[aria-label="Pods in the queue"] tbody a').allInnerTexts();
+  for (const namespace of ["shop", "batch"]) {
+    await page.goto(`${cluster.url}/ui/#/queue?namespace=${namespace}`);
+    await waitFor(`only pods of ${namespace}`, async () => {
+      const names = await pods();
+      return names.length > 0 && names.every((name) => name.startsWith(`${namespace}/`));
+    });
+  }
+  check(true, "another filter is applied during a pause");
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("Bearer token").waitFor();
   check(!(await page.content()).includes("batch/late"), "nothing of the cluster is left after signing out");

@@ -37,6 +37,7 @@ class Page {
   private error: ApiError | null = null;
   private updated = 0;
   private paused = false;
+  private stale = true;  // what was loaded, if anything, is of another address
   private failures = 0;
   private timer = 0;
   private request: AbortController | null = null;
@@ -80,6 +81,7 @@ class Page {
       this.view = viewOf(this.route);
       this.updated = 0;
     }
+    this.stale = true;
     this.error = null;
     this.failures = 0;
     this.draw();
@@ -90,12 +92,13 @@ class Page {
     this.schedule(0);
   }
 
-  // Requests are repeated while the view is visible; each begins after the one before has ended.
+  // Requests are repeated while the view is visible; each begins after the one before has ended. A new address is
+  // requested also during a pause, once.
   private schedule(delay: number): void {
     clearTimeout(this.timer);
     this.request?.abort();
     this.request = null;
-    if (this.api === null || this.view === null || document.hidden || (this.paused && this.updated > 0)) return;
+    if (this.api === null || this.view === null || document.hidden || (this.paused && !this.stale)) return;
     this.timer = setTimeout(() => void this.refresh(), delay);
   }
 
@@ -108,7 +111,7 @@ class Page {
     try {
       await view.load(api, route, request.signal);
       if (request.signal.aborted) return;
-      [this.error, this.failures, this.updated] = [null, 0, Date.now()];
+      [this.error, this.failures, this.updated, this.stale] = [null, 0, Date.now(), false];
     } catch (error) {
       if (request.signal.aborted) return;
       if (!(error instanceof ApiError)) throw error;
