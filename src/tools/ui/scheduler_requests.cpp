@@ -32,7 +32,9 @@ void SchedulerRequests::Run(const std::stop_token& stop, const std::function<voi
     Request request;
     {
       std::unique_lock lock(mutex_);
-      if (!changed_.wait(lock, stop, [&] { return !waiting_.empty(); })) break;
+      changed_.wait(lock, stop, [&] { return !waiting_.empty(); });
+      // Also with requests that wait: nothing reads their replies any more.
+      if (stop.stop_requested()) break;
       request = std::move(waiting_.front());
       waiting_.pop_front();
     }
