@@ -32,6 +32,7 @@ struct Proposal {
     for (const Fix& fix : fixes) steps.push_back(fix.text);
     return steps;
   }
+  bool NamesNode() const { return std::ranges::any_of(fixes, &Fix::names_node); }
   int Effort() const {
     int sum = 0;
     for (const Fix& fix : fixes) sum += fix.effort;
@@ -205,7 +206,10 @@ std::vector<Advice> FindAdvice(assembly::PodEvaluator& evaluator, const Situatio
   for (auto& [proposal, change] : trials) {
     std::vector<std::string> nodes = FittingNodes(evaluator, at.pod.pod, change);
     if (nodes.empty()) continue;
-    found.push_back({{.steps = proposal.Steps(), .change = std::move(change), .nodes = std::move(nodes)},
+    found.push_back({{.steps = proposal.Steps(),
+                      .change = std::move(change),
+                      .nodes = std::move(nodes),
+                      .names_node = proposal.NamesNode()},
                      proposal.Effort()});
   }
   if (!attempt.nomination) {

@@ -39,6 +39,7 @@ struct Advice {
   // Pods that would be evicted first ("namespace/name"), and the node; empty: no eviction is needed.
   std::vector<std::string> victims = {};
   std::string victims_node = {};
+  bool names_node = false;  // a step contains a node's label kubernetes.io/hostname
 };
 
 struct Explanation {

@@ -69,10 +69,10 @@ void AddGroups(JsonObject& object, const std::vector<NodeGroup>& all, JsonView v
 }
 
 // A summary does not show steps that change the cluster, because they name nodes and pods, and steps that
-// name a node of the result, such as another value for kubernetes.io/hostname.
+// name a node, by its name or by another value for kubernetes.io/hostname.
 bool IsShown(const Advice& advice, JsonView view) {
   if (view == JsonView::kNodes) return true;
-  if (advice.change.changes_cluster()) return false;
+  if (advice.change.changes_cluster() || advice.names_node) return false;
   return std::ranges::none_of(advice.steps, [&](const std::string& step) {
     return std::ranges::any_of(advice.nodes, [&](const std::string& node) { return step.contains(node); });
   });

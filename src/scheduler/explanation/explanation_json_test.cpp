@@ -139,6 +139,17 @@ profiles:
                 R"(of its minimum of 4; the pod requests 2; beyond their minimum: secret 4"]})"));
 }
 
+TEST(ExplanationJson, ASummaryDoesNotNameANodeByItsHostname) {
+  FakeCluster cluster;
+  cluster.Add(MakeNode("n1").Cpu("4").Label("kubernetes.io/hostname", "host-a"));
+  const api::Pod pod = MakePod("p").Cpu("1").Selecting("kubernetes.io/hostname", "host-b");
+  EXPECT_THAT(JsonOf(cluster, pod, JsonView::kNodes),
+              HasSubstr("require kubernetes.io/hostname=host-a instead of kubernetes.io/hostname=host-b"));
+  const std::string summary = JsonOf(cluster, pod, JsonView::kSummary);
+  EXPECT_THAT(summary, Not(HasSubstr("host-a")));
+  EXPECT_THAT(summary, HasSubstr("adviceWithheld"));
+}
+
 TEST(ExplanationJson, HasTheCandidatesOfPreemption) {
   FakeCluster cluster;
   cluster.Add(MakeNode("n1").Cpu("4")).Add(MakeNode("n2").Cpu("4"));

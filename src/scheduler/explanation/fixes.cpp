@@ -178,7 +178,8 @@ Fix UseValue(const NodeRequirement& requirement, std::string key, std::string va
   const NodeRequirement replaced{.term = requirement.term, .index = requirement.index, .spec = after};
   return {.text = fmt::format("require {} instead of {}", replaced.Text(), requirement.Text()),
           .effort = effort,
-          .on_pod = [requirement, after](api::Pod& pod) { ReplaceRequirement(pod, requirement, after); }};
+          .on_pod = [requirement, after](api::Pod& pod) { ReplaceRequirement(pod, requirement, after); },
+          .names_node = after.key == kHostname};
 }
 
 Fix LabelNode(const std::string& node, const NodeRequirement& requirement) {

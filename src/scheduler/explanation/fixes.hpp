@@ -20,6 +20,7 @@ struct Fix {
   std::function<void(api::Node&)> on_node = {};
   std::vector<api::PodPtr> leaving = {};
   std::optional<NewNode> new_node = {};
+  bool names_node = false;  // the text contains a node's label kubernetes.io/hostname
 };
 
 // Nodes with the same obstacles.
