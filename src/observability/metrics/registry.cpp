@@ -16,13 +16,14 @@ namespace {
 
 enum class Kind { kCounter, kGauge, kHistogram };
 
-// Exactly one of the four is set. Cells are behind pointers: maps may move their elements, but references
-// must stay valid.
+// Exactly one of the four is set, or several callbacks. Cells are behind pointers: maps may move their
+// elements, but references must stay valid.
 struct Cell {
   std::unique_ptr<Counter> counter;
   std::unique_ptr<Gauge> gauge;
   std::unique_ptr<Histogram> histogram;
-  Registry::Read read;
+  // By the labels that the owners gave, which may differ from those of the cell. The value is their sum.
+  std::map<Labels, Registry::Read> reads;
 };
 
 struct Family {
@@ -126,9 +127,14 @@ void AppendHistogram(std::string& out, std::string_view name, const Labels& labe
 
 void AppendCell(std::string& out, std::string_view name, const Labels& labels, const Cell& cell) {
   if (cell.histogram) return AppendHistogram(out, name, labels, *cell.histogram);
-  const double value = cell.read      ? cell.read()
-                       : cell.counter ? static_cast<double>(cell.counter->Value())
-                                      : static_cast<double>(cell.gauge->Value());
+  double value = 0;
+  if (!cell.reads.empty()) {
+    for (const auto& [given, read] : cell.reads) value += read();
+  } else if (cell.counter) {
+    value = static_cast<double>(cell.counter->Value());
+  } else {
+    value = static_cast<double>(cell.gauge->Value());
+  }
   AppendSample(out, name, "", labels, "", value);
 }
 
@@ -161,11 +167,11 @@ struct Registry::Impl {
                [this] { return static_cast<double>(options.hidden.size()); });
   }
   // Adds a metric about the metrics, which is not counted itself.
-  void OfRegistry(std::string_view name, std::string_view help, Labels labels, Registry::Read read) {
+  void OfRegistry(std::string_view name, std::string_view help, const Labels& labels, Registry::Read read) {
     Family& family =
         families.try_emplace(std::string(name), Family{Kind::kCounter, std::string(help), {}, true})
             .first->second;
-    family.cells[std::move(labels)].read = std::move(read);
+    family.cells[labels].reads[labels] = std::move(read);
   }
   void CountLevel(const std::string& level) {
     if (!options.tells_of_itself || level.empty()) return;
@@ -190,16 +196,25 @@ struct Registry::Impl {
       std::abort();
     }
     std::ranges::sort(labels);
-    if (!options.allowed_values.empty()) Confine(found->first, labels);
+    unexpected_values += Confine(found->first, labels);
     return found->second.cells[labels];
   }
-  void Confine(const std::string& name, Labels& labels) {
+  void SetCallback(Kind kind, std::string_view name, std::string_view help, Labels labels,
+                   Registry::Read read) {
+    std::ranges::sort(labels);
+    Find(kind, name, help, labels).reads[std::move(labels)] = std::move(read);
+  }
+  // Returns the number of values that are not allowed.
+  std::uint64_t Confine(const std::string& name, Labels& labels) const {
+    std::uint64_t unexpected = 0;
+    if (options.allowed_values.empty()) return unexpected;
     for (auto& [label, value] : labels) {
       const auto allowed = options.allowed_values.find({name, label});
       if (allowed == options.allowed_values.end() || allowed->second.contains(value)) continue;
       value = "unexpected";
-      ++unexpected_values;
+      ++unexpected;
     }
+    return unexpected;
   }
   bool Shown(const std::string& name) const {
     return !options.disabled.contains(name) && !options.hidden.contains(name);
@@ -233,25 +248,29 @@ metrics::Histogram& Registry::Histogram(std::string_view name, std::string_view 
 
 void Registry::CallbackGauge(std::string_view name, std::string_view help, const Labels& labels, Read read) {
   std::scoped_lock lock(impl_->mutex);
-  impl_->Find(Kind::kGauge, name, help, labels).read = std::move(read);
+  impl_->SetCallback(Kind::kGauge, name, help, labels, std::move(read));
 }
 
 void Registry::CallbackCounter(std::string_view name, std::string_view help, const Labels& labels,
                                Read read) {
   std::scoped_lock lock(impl_->mutex);
-  impl_->Find(Kind::kCounter, name, help, labels).read = std::move(read);
+  impl_->SetCallback(Kind::kCounter, name, help, labels, std::move(read));
 }
 
 void Registry::RemoveCallback(std::string_view name, const Labels& labels) {
   std::scoped_lock lock(impl_->mutex);
   const auto family = impl_->families.find(name);
   if (family == impl_->families.end()) return;
-  Labels sorted = labels;
-  std::ranges::sort(sorted);
-  const auto cell = family->second.cells.find(sorted);
-  if (cell == family->second.cells.end()) return;
-  cell->second.read = nullptr;
-  if (!cell->second.counter && !cell->second.gauge) family->second.cells.erase(cell);
+  Labels given = labels;
+  std::ranges::sort(given);
+  Labels confined = given;
+  impl_->Confine(family->first, confined);
+  const auto found = family->second.cells.find(confined);
+  if (found == family->second.cells.end()) return;
+  Cell& cell = found->second;
+  cell.reads.erase(given);
+  if (cell.reads.empty() && !cell.counter && !cell.gauge && !cell.histogram)
+    family->second.cells.erase(found);
 }
 
 std::string Registry::Expose() const {

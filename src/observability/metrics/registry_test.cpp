@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
 #include <thread>
 
 namespace berth::metrics {
@@ -148,6 +150,24 @@ TEST(Registry, LabelValuesThatAreNotAllowedBecomeUnexpected) {
   EXPECT_THAT(text, HasSubstr("c_total{code=\"200\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("c_total{code=\"unexpected\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("cardinality_enforcement_unexpected_categorizations_total 2\n"));
+}
+
+TEST(Registry, CallbacksWhoseValuesAreNotAllowedAreSummedAndRemovedOneByOne) {
+  Registry registry({.allowed_values = {{{"use", "namespace"}, {"a"}}}});
+  for (const auto& [ns, value] : std::map<std::string, double>{{"a", 1}, {"b", 2}, {"c", 4}})
+    registry.CallbackGauge("use", "help", {{"resource", "cpu"}, {"namespace", ns}},
+                           [value = value] { return value; });
+  const auto remove = [&](const std::string& ns) {
+    registry.RemoveCallback("use", {{"resource", "cpu"}, {"namespace", ns}});
+  };
+  EXPECT_THAT(registry.Expose(), HasSubstr("use{namespace=\"a\",resource=\"cpu\"} 1\n"));
+  EXPECT_THAT(registry.Expose(), HasSubstr("use{namespace=\"unexpected\",resource=\"cpu\"} 6\n"));
+  remove("c");
+  EXPECT_THAT(registry.Expose(), HasSubstr("use{namespace=\"unexpected\",resource=\"cpu\"} 2\n"));
+  remove("b");
+  EXPECT_THAT(registry.Expose(), Not(HasSubstr("unexpected")));
+  remove("a");
+  EXPECT_EQ(registry.Expose(), "");
 }
 
 TEST(Registry, ExposeLosesNoConcurrentUpdates) {
