@@ -15,6 +15,12 @@ Expected<std::string> ReadWholeFile(const std::string& path);
 // former ones.
 Expected<void> WriteFileAtomically(const std::string& path, std::string_view content, unsigned permissions);
 
+// For a file that the user has named; "/dev/stdout", a pipe or a device as well. Links are followed. A
+// regular file is replaced atomically, and keeps its owner and permissions; where that is impossible, such as
+// in a folder without write permission, its content is overwritten. A new file has the permissions of the
+// umask.
+Expected<void> WriteOutputFile(const std::string& path, std::string_view content);
+
 // "a/b" for "a/b/c", "/" for "/c", "" for "c".
 std::string FolderOf(std::string_view path);
 // A path that is relative to a folder: "a/b/c" for "a/b" and "c". An absolute path, an empty one, and one

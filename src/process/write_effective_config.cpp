@@ -24,7 +24,7 @@ Expected<int> WriteEffectiveConfig(const SchedulerFlags& flags, const config::Sc
   BERTH_RETURN_IF_ERROR(TryPlugins(config, plugins, notes));
   for (const std::string& note : notes) log::Warning(note);
   const std::string text = config::WriteConfigYaml(config, plugins.codecs());
-  BERTH_RETURN_IF_ERROR(WriteFileAtomically(flags.write_config_to, text, 0644));
+  BERTH_RETURN_IF_ERROR(WriteOutputFile(flags.write_config_to, text));
   log::Info("Wrote configuration", {{"file", flags.write_config_to}});
   return 0;
 }

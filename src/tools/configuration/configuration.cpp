@@ -72,7 +72,7 @@ Expected<int> RunConvert(const ConvertOptions& options, const runtime::Registry&
   if (options.output == "-") {
     fmt::print("{}", text);
   } else {
-    BERTH_RETURN_IF_ERROR(WriteFileAtomically(options.output, text, 0644));
+    BERTH_RETURN_IF_ERROR(WriteOutputFile(options.output, text));
   }
   fmt::print(stderr, "Converted {} from {} to kubescheduler.config.k8s.io/v1.\n", options.file,
              loaded.config.version);

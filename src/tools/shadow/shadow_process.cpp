@@ -158,7 +158,7 @@ Expected<int> Process::WriteReport() {
   for (const std::string& line : report_->Summary()) log::Info("Shadow report", {{"line", line}});
   const std::string& file = flags_.own.shadow.report;
   if (file.empty()) return 0;
-  BERTH_RETURN_IF_ERROR(WriteFileAtomically(file, report_->Json(), 0644));
+  BERTH_RETURN_IF_ERROR(WriteOutputFile(file, report_->Json()));
   log::Info("Wrote the shadow report", {{"file", file}});
   return 0;
 }

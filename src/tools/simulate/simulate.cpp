@@ -209,7 +209,7 @@ Expected<void> PrintReport(const SimulateOptions& options, const Workload& workl
                         .seed = options.seed,
                         .duration = workload.duration};
   if (!options.report.empty())
-    BERTH_RETURN_IF_ERROR(WriteFileAtomically(options.report, ReportHtml(head, results), 0644));
+    BERTH_RETURN_IF_ERROR(WriteOutputFile(options.report, ReportHtml(head, results)));
   fmt::print("{}", options.output == "json" ? ReportJson(head, results) : ReportText(head, results));
   return {};
 }
