@@ -379,6 +379,26 @@ INSTANTIATE_TEST_SUITE_P(
         InvalidConfigCase{"Infinite", "parallelism: .inf", "json: unsupported value: +Inf"}),
     [](const auto& row) { return row.param.name; });
 
+// Empty fields of a file have defaults, those of flags do not.
+TEST(SchedulerConfig, AnElectionNeedsALockWithNamespaceAndName) {
+  const auto error = [](bool elects) {
+    const auto config = ParseSchedulerConfig(
+        kHead,
+        ParseOptions{.gates = {}, .codecs = nullptr, .read_file = {}, .adjust_election = [&](auto& election) {
+                       election.leader_elect = elects;
+                       election.resource_lock.clear();
+                       election.resource_namespace.clear();
+                       election.resource_name.clear();
+                     }});
+    return config ? "no error" : config.error().message;
+  };
+  EXPECT_EQ(error(true),
+            "[leaderElection.resourceLock: Required value, leaderElection.resourceNamespace: Required value, "
+            "leaderElection.resourceName: Required value, leaderElection.resourceLock: Invalid value: \"\": "
+            "resourceLock value must be \"leases\"]");
+  EXPECT_EQ(error(false), "no error");
+}
+
 // --- scalars ---
 TEST(Value, PlainScalarsAreParsedLikeKubernetesYaml) {
   const auto kind = [](const std::string& scalar) {

@@ -33,6 +33,12 @@ void CheckLeaderElection(const LeaderElection& election, std::vector<std::string
     errors.push_back(InvalidValue("leaderElection.leaseDuration",
                                   fmt::format("\"{}\"", FormatGoDuration(election.renew_deadline)),
                                   "must be greater than `RenewDeadline`"));
+  const auto required = [&](std::string_view field, const std::string& value) {
+    if (value.empty()) errors.push_back(fmt::format("leaderElection.{}: Required value", field));
+  };
+  required("resourceLock", election.resource_lock);
+  required("resourceNamespace", election.resource_namespace);
+  required("resourceName", election.resource_name);
   if (election.resource_lock != "leases")
     errors.push_back(InvalidValue("leaderElection.resourceLock",
                                   yaml::ToJson(Value::Text(election.resource_lock)),
