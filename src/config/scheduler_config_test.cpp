@@ -258,6 +258,23 @@ INSTANTIATE_TEST_SUITE_P(
             "{\"Enabled\":[{\"Name\":\"A\",\"Weight\":0}],\"Disabled\":[{\"Name\":\"*\",\"Weight\":0}]}: "
             "must be "
             "the same for all profiles"},
+        InvalidConfigCase{
+            "DifferentArgumentsOfTheQueueSort",
+            "profiles:\n"
+            "- {schedulerName: a, plugins: {queueSort: {enabled: [{name: A}]}}, pluginConfig: [{name: A, "
+            "args: {x: 1}}]}\n"
+            "- {schedulerName: b, plugins: {queueSort: {enabled: [{name: A}]}}, pluginConfig: [{name: A, "
+            "args: {y: 3, x: 2}}]}\n",
+            "profiles[1].pluginConfig.args: Invalid value: {\"x\":2,\"y\":3}: queueSort must be the same for "
+            "all profiles"},
+        InvalidConfigCase{
+            "ArgumentsOfTheQueueSortNotInTheFirstProfile",
+            "profiles:\n"
+            "- {schedulerName: a, plugins: {queueSort: {enabled: [{name: A}]}}}\n"
+            "- {schedulerName: b, plugins: {queueSort: {enabled: [{name: A}]}}, pluginConfig: [{name: A, "
+            "args: {x: 2}}]}\n",
+            "profiles[1].pluginConfig.args: Invalid value: {\"x\":2}: queueSort must be the same for all "
+            "profiles"},
         InvalidConfigCase{"SeveralTogether", "parallelism: -1\nprofiles: [{schedulerName: a}, {}]",
                           "[parallelism: Invalid value: -1: should be an integer value greater than zero, "
                           "profiles[1].schedulerName: Required "
@@ -378,6 +395,15 @@ INSTANTIATE_TEST_SUITE_P(
             "\"15s\" or \"1m30s\""},
         InvalidConfigCase{"Infinite", "parallelism: .inf", "json: unsupported value: +Inf"}),
     [](const auto& row) { return row.param.name; });
+
+TEST(SchedulerConfig, ProfilesMayRepeatOrOmitTheArgumentsOfTheQueueSort) {
+  const std::string sort = "plugins: {queueSort: {enabled: [{name: A}]}}";
+  const auto config =
+      Parse("profiles:\n- {schedulerName: a, " + sort +
+            ", pluginConfig: [{name: A, args: {x: 1, y: 2}}]}\n- {schedulerName: b, " + sort +
+            ", pluginConfig: [{name: A, args: {y: 2, x: 1}}]}\n- {schedulerName: c, " + sort + "}\n");
+  EXPECT_TRUE(config) << config.error().message;
+}
 
 // Empty fields of a file have defaults, those of flags do not.
 TEST(SchedulerConfig, AnElectionNeedsALockWithNamespaceAndName) {

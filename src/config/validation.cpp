@@ -62,18 +62,46 @@ std::string PluginSetJson(const PluginSet& set) {
            [](const std::string& name) { return fmt::format("{{\"Name\":\"{}\",\"Weight\":0}}", name); }));
 }
 
-// All profiles share one queue.
-void CheckCommonQueueSort(const std::vector<ProfileDocument>& profiles, std::vector<std::string>& errors) {
+// The arguments of an entry; those that a plugin has without an entry are null.
+Value ArgsToCompare(const PluginConfigEntry& entry, const FeatureGates& gates, const ArgsCodecs* codecs) {
+  if (!entry.args) return Value::Null();
+  if (codecs != nullptr) {
+    // Entries without arguments are completed by now.
+    Problems ignored;
+    const auto codec = codecs->find(entry.name);
+    if (codec != codecs->end() && codec->second.complete(Value::Map(), gates, ignored) == *entry.args)
+      return Value::Null();
+  }
+  return *entry.args;
+}
+
+// All profiles share one queue. As in kube-scheduler, a later profile may omit the plugin's arguments, and
+// those of a plugin that multiPoint enables are not compared.
+void CheckCommonQueueSort(const Document& document, const ArgsCodecs* codecs,
+                          std::vector<std::string>& errors) {
+  const std::vector<ProfileDocument>& profiles = document.profiles;
   const PluginSet& first = profiles.front().at(Point::kQueueSort);
+  const std::string plugin = first.enabled.empty() ? "" : first.enabled.front().name;
+  Value first_args = Value::Null();
+  for (const PluginConfigEntry& entry : profiles.front().plugin_config) {
+    if (!plugin.empty() && entry.name == plugin)
+      first_args = ArgsToCompare(entry, document.config.gates, codecs);
+  }
   if (first.enabled.size() > 1) {
     errors.push_back(InvalidValue("profiles[0].plugins.queueSort.Enabled", first.enabled.size(),
                                   "only one queue sort plugin can be enabled"));
   }
   for (std::size_t i = 1; i < profiles.size(); ++i) {
     const PluginSet& set = profiles[i].at(Point::kQueueSort);
-    if (set == first) continue;
-    errors.push_back(InvalidValue(fmt::format("profiles[{}].plugins.queueSort", i), PluginSetJson(set),
-                                  "must be the same for all profiles"));
+    if (set != first)
+      errors.push_back(InvalidValue(fmt::format("profiles[{}].plugins.queueSort", i), PluginSetJson(set),
+                                    "must be the same for all profiles"));
+    for (const PluginConfigEntry& entry : profiles[i].plugin_config) {
+      if (entry.name != plugin || ArgsToCompare(entry, document.config.gates, codecs) == first_args) continue;
+      errors.push_back(InvalidValue(fmt::format("profiles[{}].pluginConfig.args", i),
+                                    yaml::ToJson(entry.args.value_or(Value::Null())),
+                                    "queueSort must be the same for all profiles"));
+    }
   }
 }
 
@@ -142,7 +170,7 @@ void CheckProfiles(const Document& document, const ArgsCodecs* codecs, Findings&
     CheckPluginConfig(profile, document.config.gates, codecs, findings);
     if (!names.insert(name).second) findings.errors.push_back(path + ".schedulerName: Duplicate value: {}");
   }
-  CheckCommonQueueSort(document.profiles, findings.errors);
+  CheckCommonQueueSort(document, codecs, findings.errors);
 }
 
 }  // namespace

@@ -143,6 +143,7 @@ func profiles() []row {
 		{name: "no profiles", text: "profiles: []\n"},
 		{name: "two queue sorts", text: "profiles: [{plugins: {queueSort: {enabled: [{name: A}, {name: B}]}}}]\n"},
 		{name: "different queue sorts", text: "profiles: [{schedulerName: a}, {schedulerName: b, plugins: {queueSort: {enabled: [{name: PrioritySort}], disabled: [{name: '*'}]}}}]\n"},
+		{name: "different arguments of the queue sort", text: "profiles: [{schedulerName: a, plugins: {queueSort: {enabled: [{name: A}]}}, pluginConfig: [{name: A, args: {x: 1}}]}, {schedulerName: b, plugins: {queueSort: {enabled: [{name: A}]}}, pluginConfig: [{name: A, args: {x: 2}}]}]\n"},
 		{name: "no queue sort", text: "profiles: [{plugins: {queueSort: {disabled: [{name: PrioritySort}]}}}]\n"},
 		{name: "no bind plugin", text: "profiles: [{plugins: {bind: {disabled: [{name: DefaultBinder}]}}}]\n"},
 		{name: "nothing but what is needed", text: "profiles: [{plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, {name: DefaultBinder}]}}}]\n"},
