@@ -127,6 +127,10 @@ def check_life(first, second, root):
     dpkg("-i", first)
     check(version().endswith("-1 installed"), f"after the installation: {version()}")
     check(not run("dpkg", f"--root={root}", "--verify", "berth").stdout, "installed files differ from the package's")
+    # As systemctl enable.
+    link = root / "etc/systemd/system/multi-user.target.wants/berth.service"
+    link.parent.mkdir(parents=True)
+    link.symlink_to("/usr/lib/systemd/system/berth.service")
     setting = root / "etc/berth/scheduler.yaml"
     setting.write_text(setting.read_text() + "parallelism: 8\n")
     before = version().split()[0]
@@ -135,12 +139,16 @@ def check_life(first, second, root):
     check(version().endswith("-2 installed"), f"after the upgrade: {version()}")
     check("parallelism: 8" in setting.read_text(), "the upgrade has overwritten a setting")
     dpkg("-r", "berth")
-    check(entries(root) == ["etc/berth/scheduler.yaml", "etc/default/berth"], f"after the removal: {entries(root)}")
+    note = "var/lib/systemd/deb-systemd-helper-enabled/berth.service.dsh-also"
+    kept = ["etc/berth/scheduler.yaml", "etc/default/berth", str(link.relative_to(root)), note]
+    check(entries(root) == kept, f"after the removal: {entries(root)}")
     dpkg("-P", "berth")
-    left = [str(path.relative_to(root)) for path in root.rglob("*") if "var" not in path.relative_to(root).parts[:1]]
+    # systemd's own folders.
+    left = {str(path.relative_to(root)) for path in root.rglob("*") if "var" not in path.relative_to(root).parts[:1]}
+    left -= {"etc", "etc/systemd", "etc/systemd/system"}
     check(not left, f"after the purge: {left}")
     check((root / "var/lib/dpkg/status").read_text().strip() == "", "the package is still in dpkg's status")
-    check(not (root / "var/lib/systemd").exists(), "systemd's notes are left")
+    check(not entries(root), f"systemd's links or notes are left: {entries(root)}")
 
 
 def check_development(package_, root):
