@@ -123,6 +123,7 @@ class Process final : public process::LongRunningProcess, private cycle::ChangeO
   std::string last_summary_;
   std::atomic<bool> lost_{false};
   int code_ = 0;
+  bool round_ended_ = false;
 };
 
 Expected<void> Process::Connect() {
@@ -324,6 +325,7 @@ void Process::StopRound(std::string why) {
 
 void Process::EndRound() {
   in_round_ = false;
+  round_ended_ = true;
   if (options_.once) loop_.Stop();
 }
 
@@ -373,6 +375,11 @@ Expected<int> Process::Run() {
     events_->WhenIdle([sent] { sent->set_value(); });
     sent->get_future().wait_for(kLastEvents);
     events_.reset();
+  }
+  // Only a signal ends the loop before that. Scripts must not take the missing report for an empty one.
+  if (options_.once && !round_ended_) {
+    fmt::print(stderr, "interrupted {} the round\n", in_round_ ? "during" : "before");
+    return 1;
   }
   return lost_.load(std::memory_order_relaxed) && !stopping_.load(std::memory_order_relaxed) ? 1 : code_;
 }
