@@ -40,6 +40,10 @@ const Gate* Find(std::string_view name) {
   return found == all.end() || found->name != name ? nullptr : &*found;
 }
 
+bool LosesEffect(const Gate& gate, bool on) {
+  return on != gate.on && std::ranges::find(kWithoutEffect, gate.name) != std::end(kWithoutEffect);
+}
+
 struct Setting {
   std::string gate;
   bool on = false;
@@ -99,10 +103,17 @@ Expected<FeatureGates> FeatureGates::Parse(std::span<const std::string> values,
     const auto setting = settings.find(name);
     if (setting == settings.end()) return;
     on = setting->second;
+    std::vector<std::string_view> without_effect;
     for (const Gate& gate : AllGates()) {
-      if (gate.stage == stage && !gate.locked)
-        gates.set_.insert_or_assign(std::string(gate.name), setting->second);
+      if (gate.stage != stage || gate.locked) continue;
+      gates.set_.insert_or_assign(std::string(gate.name), on);
+      if (LosesEffect(gate, on) && !settings.contains(std::string(gate.name)))
+        without_effect.push_back(gate.name);
     }
+    if (!without_effect.empty())
+      notes.push_back(
+          fmt::format("feature gate {}={} has no effect on {}: Berth works as with their defaults", name, on,
+                      fmt::join(without_effect, ", ")));
     settings.erase(setting);
   };
   whole_stage("AllAlpha", GateStage::kAlpha, gates.all_alpha_);
@@ -126,7 +137,7 @@ Expected<void> FeatureGates::Set(const std::string& name, bool on, std::vector<s
     notes.push_back(fmt::format(
         "feature gate {}={}: it is deprecated and will be removed in a future release", name, on));
   }
-  if (on != gate->on && std::ranges::find(kWithoutEffect, name) != std::end(kWithoutEffect)) {
+  if (LosesEffect(*gate, on)) {
     notes.push_back(
         fmt::format("feature gate {}={} has no effect: Berth works as with {}={}", name, on, name, gate->on));
   }

@@ -83,5 +83,25 @@ TEST(FeatureGates, AGateWithoutEffectInBerthAddsANote) {
   EXPECT_THAT(notes, IsEmpty());
 }
 
+TEST(FeatureGates, AStageThatSwitchesGatesWithoutEffectAddsOneNote) {
+  std::vector<std::string> notes;
+  const std::string stage[] = {"AllBeta=false"};
+  ASSERT_TRUE(FeatureGates::Parse(stage, notes).has_value());
+  EXPECT_THAT(notes, ElementsAre("feature gate AllBeta=false has no effect on "
+                                 "InPlacePodLevelResourcesVerticalScaling, NominatedNodeNameForExpectation, "
+                                 "OpportunisticBatching, PodLevelResources, SchedulerPopFromBackoffQ: Berth "
+                                 "works as with their defaults"));
+  notes.clear();
+  const std::string named[] = {
+      "AllBeta=false,InPlacePodLevelResourcesVerticalScaling=true,NominatedNodeNameForExpectation=true,"
+      "OpportunisticBatching=false,PodLevelResources=true,SchedulerPopFromBackoffQ=true"};
+  const auto gates = FeatureGates::Parse(named, notes);
+  ASSERT_TRUE(gates.has_value()) << gates.error().message;
+  EXPECT_THAT(notes,
+              ElementsAre("feature gate OpportunisticBatching=false has no effect: Berth works as with "
+                          "OpportunisticBatching=true"))
+      << "a gate that is named has its own note";
+}
+
 }  // namespace
 }  // namespace berth::config

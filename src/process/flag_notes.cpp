@@ -12,8 +12,8 @@ std::vector<std::string> NotesOn(const SchedulerFlags& flags, const command_line
       if (table.IsSet(name)) notes.push_back(fmt::format("--{}: {}", name, what));
     }
   };
-  about({"http2-max-streams-per-connection"}, "no effect, only HTTP/1.1 is served");
-  about({"emulated-version"}, "no effect, Berth follows 1.37");
+  about({"http2-max-streams-per-connection", "disable-http2-serving"}, "no effect, only HTTP/1.1 is served");
+  about({"emulated-version", "min-compatibility-version"}, "no effect, Berth follows 1.37");
   about({"vmodule"}, "no effect, log levels are not set by file; use -v");
   about({"log-flush-frequency", "log-text-info-buffer-size", "log-json-info-buffer-size"},
         "no effect, lines are written immediately");

@@ -173,9 +173,12 @@ TEST(SchedulerFlags, ShadowFlagsAreCheckedTogether) {
 }
 
 TEST(SchedulerFlags, FlagsWithoutEffectAreReportedInOneLineEach) {
-  CommandLine line({"--port=0", "--logtostderr=true", "--http2-max-streams-per-connection=5"});
+  CommandLine line({"--port=0", "--logtostderr=true", "--http2-max-streams-per-connection=5",
+                    "--disable-http2-serving", "--min-compatibility-version=1.36"});
   EXPECT_THAT(NotesOn(line.flags, line.table),
               ElementsAre(HasSubstr("--http2-max-streams-per-connection: no effect"),
+                          HasSubstr("--disable-http2-serving: no effect"),
+                          HasSubstr("--min-compatibility-version: no effect"),
                           HasSubstr("--logtostderr: flag of an older release"),
                           HasSubstr("--port: flag of an older release, used as --berth-http-address")));
 }
