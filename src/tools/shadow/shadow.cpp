@@ -19,6 +19,13 @@ const api::PodCondition* PodScheduled(const api::Pod& pod) {
   return found == conditions.end() ? nullptr : &*found;
 }
 
+std::uint64_t VersionOf(const api::Pod& pod) {
+  std::uint64_t version = 0;
+  const std::string& text = pod.metadata.resource_version;
+  std::from_chars(text.data(), text.data() + text.size(), version);
+  return version;
+}
+
 bool NominationChanged(const api::Pod& before, const api::Pod& after) {
   return before.status.nominated_node_name != after.status.nominated_node_name;
 }
@@ -81,7 +88,7 @@ void Shadow::BeforePodChange(const ports::Change<api::Pod>& change) {
     step.nominated =
         std::make_shared<const cluster::PodInfo>(cluster::PreparePod(change.after, engine_.symbols()));
   }
-  const bool late = IsLate(change.after);
+  const bool late = IsLate(change);
   if (synced_ && waited) Look(change, late);
   TrackQueuePositions(change);
   Note(std::move(step));
@@ -130,14 +137,20 @@ void Shadow::TrackQueuePositions(const ports::Change<api::Pod>& change) {
 }
 
 // Resource versions only grow along a watch. After an interruption a list delivers the missed changes in the
-// order of names.
-bool Shadow::IsLate(const api::PodPtr& pod) {
-  if (pod == nullptr) return false;
-  std::uint64_t version = 0;
-  const std::string& text = pod->metadata.resource_version;
-  std::from_chars(text.data(), text.data() + text.size(), version);
-  const bool late = version < newest_version_;
-  newest_version_ = std::max(newest_version_, version);
+// order of names: every pod once, and its later changes have higher versions than the list. If a backup of
+// etcd was restored, versions begin again at those of the backup; otherwise all later decisions would be
+// late.
+bool Shadow::IsLate(const ports::Change<api::Pod>& change) {
+  const auto& [before, after] = change;
+  if (after == nullptr) return false;
+  const std::uint64_t version = VersionOf(*after);
+  const bool reverted = before != nullptr && version < VersionOf(*before);  // only by a list
+  const bool late = reverted || (version < newest_version_ && !late_.contains(after->metadata.uid));
+  if (!late || reverted) {
+    newest_version_ = version;
+    late_.clear();
+  }
+  if (late) late_.insert(after->metadata.uid);
   return late;
 }
 

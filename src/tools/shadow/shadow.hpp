@@ -74,7 +74,7 @@ class Shadow {
   bool Nominated(const api::PodPtr& pod) const;
   // Step::assumed after a change of a pod that is pending before and after.
   api::PodPtr AssumedAfter(const ports::Change<api::Pod>& change) const;
-  bool IsLate(const api::PodPtr& pod);
+  bool IsLate(const ports::Change<api::Pod>& change);
   void Compare(const api::PodPtr& pod, const runtime::Profile& profile, Choice reference);
   // Whether a claim of the pod is known without an allocation, or not known.
   bool AwaitsClaims(const api::Pod& pod) const;
@@ -103,6 +103,7 @@ class Shadow {
   TextMap<QueuePosition> queue_positions_;   // of pending pods, by uid
   std::uint64_t next_arrival_ = 0;
   std::uint64_t newest_version_ = 0;  // of pods
+  FlatTextSet late_;                  // uids of pods with late changes since that version
   bool synced_ = false;
   bool applying_ = false;  // between Before and After
 };

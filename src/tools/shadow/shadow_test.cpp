@@ -189,5 +189,27 @@ TEST_F(ShadowTest, ChangesAfterAnInterruptedWatchAreNotCompared) {
   EXPECT_EQ(report->Count(Outcome::kMissed), 1U);
 }
 
+TEST_F(ShadowTest, DecisionsAfterARestoredBackupAreCompared) {
+  Node(Roomy("a"));
+  Sync();
+  version = 500;
+  Pod(Small("lost"));
+  Gone("lost");
+  version = 200;  // the backup's
+  Pod(Small("first"));
+  Binds("first", "a");
+  Pod(Small("second"));
+  Binds("second", "a");
+  EXPECT_EQ(Only(), "same x2");
+
+  version = 500;
+  Pod(Small("known"));
+  version = 200;
+  Fails("known", "0/1 nodes are available.");  // by a list, with a lower version than before
+  Pod(Small("third"));
+  Binds("third", "a");
+  EXPECT_EQ(Only(), "same x3 missed");
+}
+
 }  // namespace
 }  // namespace berth::shadow
