@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/go_duration.hpp"
@@ -13,19 +14,37 @@
 namespace berth::config {
 namespace {
 
-bool IsBase64(std::string text) {
+// The offset that Go's decoder reports; nullopt for valid text.
+std::optional<std::size_t> InvalidBase64At(std::string_view text) {
   constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::erase_if(text, [](char c) { return c == '\n' || c == '\r'; });  // as Go's decoder
-  std::string_view body = text;
-  for (int i = 0; i < 2 && body.ends_with('='); ++i) body.remove_suffix(1);
-  return text.size() % 4 == 0 && body.find_first_not_of(kLetters) == std::string_view::npos;
+  const auto after_newlines = [&](std::size_t at) {
+    return std::min(text.find_first_not_of("\r\n", at), text.size());
+  };
+  std::size_t in_group = 0;  // of four
+  for (std::size_t at = 0; (at = after_newlines(at)) < text.size(); ++at) {
+    if (kLetters.find(text[at]) != kLetters.npos) {
+      in_group = (in_group + 1) % 4;
+      continue;
+    }
+    if (text[at] != '=' || in_group < 2) return at;
+    std::size_t next = after_newlines(at + 1);
+    if (in_group == 2) {
+      if (next == text.size()) return text.size();
+      if (text[next] != '=') return next - 1;
+      next = after_newlines(next + 1);
+    }
+    return next < text.size() ? std::optional(next) : std::nullopt;
+  }
+  if (in_group != 0) return text.size() - in_group;
+  return std::nullopt;
 }
 
 void ReadBase64(StructReader& reader, std::string_view name, std::string& out, Problems& problems) {
   reader.Read(name, out, "[]uint8");
-  if (IsBase64(out)) return;
-  problems.Other(fmt::format("illegal base64 data at input byte {}; expected {} as base64",
-                             out.size() / 4 * 4, reader.PathOf(name)),
+  const auto invalid = InvalidBase64At(out);
+  if (!invalid) return;
+  problems.Other(fmt::format("illegal base64 data at input byte {}; expected {} as base64", *invalid,
+                             reader.PathOf(name)),
                  1);
 }
 

@@ -337,6 +337,26 @@ extenders:
   EXPECT_EQ(config->extenders[1].http_timeout, std::chrono::seconds(5)) << "the default";
 }
 
+TEST(Extenders, InvalidBase64IsReportedWithTheOffsetOfGosDecoder) {
+  const std::pair<const char*, int> cases[] = {
+      {"a!bc", 1}, {"YWJjZA", 4}, {"YWJjZ", 4},    {"YWJjZA=", 7},     {"YQ=a", 2},
+      {"=", 0},    {"Y=", 1},     {"YWI=YWJj", 4}, {"YQ==\\nYQ==", 5}, {"YWJj\\n!", 5}};
+  for (const auto& [text, offset] : cases) {
+    EXPECT_EQ(
+        ErrorOfV1(fmt::format("extenders: [{{tlsConfig: {{caData: \"{}\"}}}}]", text)),
+        fmt::format("illegal base64 data at input byte {}; expected extenders[0].tlsConfig.caData as base64",
+                    offset))
+        << text;
+  }
+}
+
+TEST(SchedulerConfig, NumbersBeyondTheirTypeAreErrors) {
+  EXPECT_EQ(ErrorOfV1("clientConnection: {qps: 1e39}"),
+            "json: cannot unmarshal number 1e+39 into Go struct field "
+            "ClientConnectionConfiguration.clientConnection.qps of type float32");
+  EXPECT_EQ(ErrorOfV1("clientConnection: {qps: 3e38}"), "no error");
+}
+
 // As the program base64 prints it, which Go's decoder accepts.
 TEST(Extenders, Base64MayHaveLineBreaks) {
   const auto config = Parse(R"(

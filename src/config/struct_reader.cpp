@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 
 #include "base/nearest.hpp"
@@ -171,8 +172,13 @@ void StructReader::Read(std::string_view name, std::int64_t& out, std::string_vi
 }
 
 void StructReader::Read(std::string_view name, double& out, std::string_view go_type) {
-  if (const Value* member = Expect(name, Value::Kind::kNumber, go_type))
-    out = std::strtod(member->text.c_str(), nullptr);
+  const Value* member = Expect(name, Value::Kind::kNumber, go_type);
+  if (member == nullptr) return;
+  const char* text = member->text.c_str();
+  const double value = std::strtod(text, nullptr);
+  if (std::isinf(value) || (go_type == "float32" && std::isinf(std::strtof(text, nullptr))))
+    return Wrong(*member, name, "number " + member->text, go_type);
+  out = value;
 }
 
 void StructReader::Read(std::string_view name, std::vector<std::string>& out) {

@@ -100,6 +100,7 @@ clientConnection: {kubeconfig: KUBECONFIG, acceptContentTypes: "a/b", contentTyp
 		{name: "two wrong types", text: "podMaxBackoffSeconds: many\nparallelism: many\n"},
 		{name: "a bool for a text", text: "clientConnection: {kubeconfig: true}\n"},
 		{name: "a list for pluginConfig's member", text: "profiles: [{pluginConfig: [[]]}]\n"},
+		{name: "a qps beyond float32", text: "clientConnection: {kubeconfig: KUBECONFIG, qps: 1e39}\n"},
 		{name: "a text for qps", text: "clientConnection: {kubeconfig: KUBECONFIG, qps: x}\n"},
 	}
 }
