@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "config/write_config.hpp"
+
 namespace berth::config {
 namespace {
 
@@ -348,6 +350,12 @@ TEST(Extenders, InvalidBase64IsReportedWithTheOffsetOfGosDecoder) {
                     offset))
         << text;
   }
+}
+
+TEST(WriteConfig, WrittenLimitsThatAreNotSetAddANote) {
+  EXPECT_EQ(NoteOnWrittenLimits(*Parse("")),
+            "clientConnection: the written qps 50 and burst 100 limit requests; remove both for no limit");
+  EXPECT_EQ(NoteOnWrittenLimits(*Parse("clientConnection: {qps: 50}")), "");
 }
 
 TEST(SchedulerConfig, NumbersBeyondTheirTypeAreErrors) {

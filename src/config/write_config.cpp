@@ -1,5 +1,7 @@
 #include "config/write_config.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/algorithm/string/predicate.hpp>
 
@@ -129,6 +131,14 @@ std::string WriteConfigz(const SchedulerConfig& config, const ArgsCodecs& codecs
   out.Set("componentconfig", Write(config, codecs));
   RedactSecrets(out);
   return yaml::ToJson(out);
+}
+
+std::string NoteOnWrittenLimits(const SchedulerConfig& config) {
+  const ClientConnection& connection = config.client_connection;
+  if (connection.limits_given) return "";
+  return fmt::format(
+      "clientConnection: the written qps {} and burst {} limit requests; remove both for no limit",
+      connection.qps, connection.burst);
 }
 
 }  // namespace berth::config

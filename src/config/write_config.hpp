@@ -17,4 +17,8 @@ std::string WriteConfigForLog(const SchedulerConfig& config, const ArgsCodecs& c
 // For /configz: {"componentconfig":{...}} on one line, without a newline; redacted, too.
 std::string WriteConfigz(const SchedulerConfig& config, const ArgsCodecs& codecs);
 
+// A note on the limits of requests, which WriteConfigYaml writes as defaults although the configuration sets
+// none (ClientConnection::limits_given): the scheduler that reads the file is limited. Empty if they are set.
+std::string NoteOnWrittenLimits(const SchedulerConfig& config);
+
 }  // namespace berth::config

@@ -25,6 +25,7 @@ Expected<int> WriteEffectiveConfig(const SchedulerFlags& flags, const config::Sc
   for (const std::string& note : notes) log::Warning(note);
   const std::string text = config::WriteConfigYaml(config, plugins.codecs());
   BERTH_RETURN_IF_ERROR(WriteOutputFile(flags.write_config_to, text));
+  if (const std::string note = config::NoteOnWrittenLimits(config); !note.empty()) log::Warning(note);
   log::Info("Wrote configuration", {{"file", flags.write_config_to}});
   return 0;
 }

@@ -77,6 +77,8 @@ Expected<int> RunConvert(const ConvertOptions& options, const runtime::Registry&
   fmt::print(stderr, "Converted {} from {} to kubescheduler.config.k8s.io/v1.\n", options.file,
              loaded.config.version);
   for (const std::string& note : loaded.notes) fmt::print(stderr, "  {}\n", note);
+  if (const std::string note = config::NoteOnWrittenLimits(loaded.config); !note.empty())
+    fmt::print(stderr, "  {}\n", note);
   return 0;
 }
 
