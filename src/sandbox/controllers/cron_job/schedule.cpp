@@ -36,7 +36,9 @@ std::optional<int> ReadNumber(std::string_view text, const FieldRange& range) {
   return range.low + static_cast<int>(at / 3);
 }
 
-bool AddPart(std::string_view part, const FieldRange& range, std::bitset<64>& bits) {
+// `star` becomes true for "*", but not for a star with a step above 1: robfig/cron treats that as a
+// restriction.
+bool AddPart(std::string_view part, const FieldRange& range, std::bitset<64>& bits, bool& star) {
   int step = 1;
   const auto slash = part.find('/');
   if (slash != std::string_view::npos) {
@@ -47,7 +49,9 @@ bool AddPart(std::string_view part, const FieldRange& range, std::bitset<64>& bi
     part = part.substr(0, slash);
   }
   int first = range.low, last = range.high;
-  if (part != "*" && part != "?") {
+  if (part == "*" || part == "?") {
+    star = star || step == 1;
+  } else {
     const auto dash = part.find('-');
     const auto low = ReadNumber(part.substr(0, dash), range);
     if (!low) return false;
@@ -88,17 +92,18 @@ Expected<CronSchedule> CronSchedule::Parse(std::string_view text) {
   CronSchedule schedule;
   std::bitset<64>* bits[] = {&schedule.minutes_, &schedule.hours_, &schedule.days_, &schedule.months_,
                              &schedule.weekdays_};
+  std::array<bool, 5> star{};
   for (std::size_t i = 0; i < 5; ++i) {
     std::string_view rest = fields[i];
     while (!rest.empty()) {
       const auto part = rest.substr(0, rest.find(','));
       rest.remove_prefix(std::min(part.size() + 1, rest.size()));
-      if (!AddPart(part, kFields[i], *bits[i]))
+      if (!AddPart(part, kFields[i], *bits[i], star[i]))
         return Invalid(fmt::format("{}: cannot read \"{}\"", kFields[i].name, part));
     }
   }
-  schedule.any_day_ = fields[2].starts_with('*') || fields[2].starts_with('?');
-  schedule.any_weekday_ = fields[4].starts_with('*') || fields[4].starts_with('?');
+  schedule.any_day_ = star[2];
+  schedule.any_weekday_ = star[4];
   if (schedule.weekdays_.test(7)) schedule.weekdays_.set(0);
   return schedule;
 }

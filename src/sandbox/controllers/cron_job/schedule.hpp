@@ -24,7 +24,9 @@ class CronSchedule {
 
  private:
   std::bitset<64> minutes_, hours_, days_, months_, weekdays_;
-  bool any_day_ = false, any_weekday_ = false;  // a star: then only the other field restricts the day
+  // A star without a step: then only the other field restricts the day. If both fields restrict it, one of
+  // them suffices.
+  bool any_day_ = false, any_weekday_ = false;
 };
 
 }  // namespace berth::sandbox
