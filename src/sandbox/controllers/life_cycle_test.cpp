@@ -299,6 +299,27 @@ TEST_F(Failing, ANodeThatRecoversInTimeKeepsItsPods) {
   EXPECT_EQ(cluster.Get("/api/v1/nodes/n1").text.find("unreachable"), std::string::npos);
 }
 
+TEST_F(Failing, TheFirstTolerationOfATaintLimitsTheTime) {
+  const auto toleration = [](std::string_view seconds) {
+    return fmt::format(R"({{"key":"k","operator":"Exists","effect":"NoExecute"{}{}}})",
+                       seconds.empty() ? "" : R"(,"tolerationSeconds":)", seconds);
+  };
+  const auto create = [&](std::string_view name, const std::string& tolerations) {
+    cluster.CreatePod(name, fmt::format(R"("nodeName":"n1","tolerations":[{}])", tolerations));
+  };
+  create("limited", toleration("5"));
+  create("limited-first", toleration("5") + "," + toleration(""));
+  create("long", toleration("9223372036854775800"));
+  create("unlimited", toleration(""));
+  create("unlimited-first", toleration("") + "," + toleration("5"));
+  cluster.Pass(2s);
+  cluster.Patch("/api/v1/nodes/n1", R"({"spec":{"taints":[{"key":"k","effect":"NoExecute"}]}})");
+  cluster.Pass(4s);
+  EXPECT_EQ(cluster.Pods(), "limited limited-first long unlimited unlimited-first");
+  cluster.Pass(60s);
+  EXPECT_EQ(cluster.Pods(), "long unlimited unlimited-first");
+}
+
 TEST_F(Failing, OtherFailuresSetConditions) {
   Fail("n1", "not-ready");
   Fail("n2", "memory-pressure,disk-pressure");

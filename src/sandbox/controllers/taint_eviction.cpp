@@ -11,6 +11,8 @@ namespace berth::sandbox {
 namespace {
 
 constexpr std::string_view kTaintEvictionComponent = "taint-eviction-controller";
+// More seconds are no limit: as a time they would overflow.
+constexpr std::chrono::seconds kTolerationMax = std::chrono::days(100 * 365);
 
 }  // namespace
 
@@ -94,9 +96,10 @@ std::optional<Duration> TaintEviction::TolerationTime(const Object& pod, const s
       if (!value.is_object() || !ToleratesTaint({value}, as_object)) continue;
       tolerated = true;
       const json::value* seconds = Find(value.get_object(), "tolerationSeconds");
-      if (seconds == nullptr || !seconds->is_int64()) continue;
-      const Duration stay = std::chrono::seconds(std::max<std::int64_t>(seconds->get_int64(), 0));
-      if (!shortest || stay < *shortest) shortest = stay;
+      if (seconds == nullptr || !seconds->is_int64()) break;
+      const std::chrono::seconds stay(std::max<std::int64_t>(seconds->get_int64(), 0));
+      if (stay <= kTolerationMax && (!shortest || stay < *shortest)) shortest = stay;
+      break;  // only the first toleration of a taint counts
     }
     if (!tolerated) return Duration::zero();
   }

@@ -8,8 +8,9 @@
 namespace berth::sandbox {
 
 // Follows kube-controller-manager's taint eviction controller v1.37: a pod stays for the shortest
-// tolerationSeconds among the tolerations that it uses, counted from the first observation of the taint;
-// without limit if all taints are tolerated without a limit. One thread.
+// tolerationSeconds among the first matching toleration of each taint, counted from the first observation of
+// the taint; without limit if none of these has tolerationSeconds, or all of them have more than a century.
+// One thread.
 class TaintEviction final : public StoreObserver, public PodObserver {
  public:
   explicit TaintEviction(ControllerContext& context);
