@@ -51,6 +51,15 @@ Controller::Outcome DisruptionController::Reconcile(const ObjectPtr& object) {
   }
   if (pods.empty()) Emit(*object, "Normal", "NoPods", "No matching pods found");
   const Expectation expected = Expect(spec, pods);
+  if (expected.unmanaged) {
+    Emit(*object, "Warning", "UnmanagedPods",
+         fmt::format(
+             "Pods selected by this PodDisruptionBudget (selector: {}) were found to be unmanaged. As "
+             "a result, the status of the PDB cannot be calculated correctly, which may result in "
+             "undefined behavior. To account for these pods please set \".spec.minAvailable\" field of "
+             "the PDB to an integer value.",
+             json::serialize(ObjectOrEmpty(spec, "selector"))));
+  }
   json::object status = ObjectOrEmpty(root, "status");
   Duration again{};
   json::object disrupted = Disrupted(status, object->ns, again);
@@ -98,18 +107,11 @@ DisruptionController::Expectation DisruptionController::Expect(
     expected.healthy = min_available->get_int64();
     return expected;
   }
-  const auto wanted = Wanted(pods);
-  if (!wanted) {
-    expected.problem = "found no controllers for pods";
-    for (const PodFacts* pod : pods) {
-      if (pod->owner_uid.empty()) {
-        expected.problem = fmt::format("found no controller ref for pod \"{}\"", pod->object->name);
-        break;
-      }
-      expected.problem = fmt::format("{} does not implement the scale subresource", pod->owner_kind);
-    }
-    return expected;
-  }
+  std::vector<const PodFacts*> managed = pods;
+  std::erase_if(managed, [](const PodFacts* pod) { return pod->owner_uid.empty(); });
+  const auto wanted = Wanted(managed, expected.problem);
+  if (!wanted) return expected;
+  expected.unmanaged = managed.size() < pods.size();
   expected.pods = *wanted;
   if (max_unavailable != nullptr)
     expected.healthy = std::max<std::int64_t>(*wanted - ScaledValue(max_unavailable, *wanted, true), 0);
@@ -118,7 +120,8 @@ DisruptionController::Expectation DisruptionController::Expect(
   return expected;
 }
 
-std::optional<std::int64_t> DisruptionController::Wanted(const std::vector<const PodFacts*>& pods) const {
+std::optional<std::int64_t> DisruptionController::Wanted(const std::vector<const PodFacts*>& pods,
+                                                         std::string& problem) const {
   std::set<std::string> seen;
   std::int64_t sum = 0;
   for (const PodFacts* pod : pods) {
@@ -127,7 +130,10 @@ std::optional<std::int64_t> DisruptionController::Wanted(const std::vector<const
     const ResourceType* type = pod->owner_kind == "ReplicaSet"    ? &k.replica_sets
                                : pod->owner_kind == "StatefulSet" ? &k.stateful_sets
                                                                   : nullptr;
-    if (type == nullptr) return std::nullopt;
+    if (type == nullptr) {
+      problem = fmt::format("{} does not implement the scale subresource", pod->owner_kind);
+      return std::nullopt;
+    }
     ObjectPtr owner = context_.store().Get(*type, ObjectKey(pod->object->ns, pod->owner_name));
     if (!owner) continue;
     // A deployment counts once for all of its replica sets.

@@ -20,12 +20,13 @@ class DisruptionController final : public Controller {
   struct Expectation {
     std::int64_t pods = 0;     // expected number of pods
     std::int64_t healthy = 0;  // required number of healthy pods
-    std::string problem;       // why the controllers cannot be found
+    bool unmanaged = false;    // pods without a controller were not counted
+    std::string problem;       // why the scale is unknown
   };
   Outcome Reconcile(const ObjectPtr& object) override;
   Expectation Expect(const json::object& spec, const std::vector<const PodFacts*>& pods) const;
-  // The total scale of the pods' controllers; nullopt if one has no scale.
-  std::optional<std::int64_t> Wanted(const std::vector<const PodFacts*>& pods) const;
+  // The total scale of the controllers; every pod has one. nullopt and `problem` if one has no scale.
+  std::optional<std::int64_t> Wanted(const std::vector<const PodFacts*>& pods, std::string& problem) const;
   // Evictions in progress: entries of pods that exist and are not being deleted, for two minutes.
   json::object Disrupted(const json::object& status, const std::string& ns, Duration& again) const;
 };

@@ -148,6 +148,21 @@ TEST_F(LifeCycle, ABudgetCountsAllowedDisruptions) {
   EXPECT_EQ(LiveCluster::ConditionOf(budget, "DisruptionAllowed"), "False:InsufficientPods");
 }
 
+TEST_F(LifeCycle, APodWithoutAControllerDoesNotDisableABudget) {
+  MakeWeb();
+  cluster.CreatePod("bare", "", R"("labels":{"app":"web"})");
+  cluster.Make(
+      "/apis/policy/v1", "poddisruptionbudgets",
+      R"({"metadata":{"name":"b"},"spec":{"maxUnavailable":1,"selector":{"matchLabels":{"app":"web"}}}})");
+  cluster.Pass(5s);
+  const auto budget = cluster.Read("/apis/policy/v1", "poddisruptionbudgets", "b");
+  EXPECT_EQ(At(budget, "status.expectedPods"), "3");
+  EXPECT_EQ(At(budget, "status.currentHealthy"), "4");
+  EXPECT_EQ(At(budget, "status.disruptionsAllowed"), "2");
+  EXPECT_EQ(LiveCluster::ConditionOf(budget, "DisruptionAllowed"), "True:SufficientPods");
+  EXPECT_FALSE(cluster.Events("UnmanagedPods").empty());
+}
+
 TEST_F(LifeCycle, AServiceGetsEndpointsForItsPods) {
   cluster.Make(
       "/api/v1", "services",
