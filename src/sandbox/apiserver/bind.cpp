@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sandbox/apiserver/verbs.hpp"
 #include "sandbox/store/selector.hpp"
 
@@ -168,6 +170,22 @@ void PutCondition(json::object& object, json::object condition) {
   conditions.push_back(std::move(condition));
 }
 
+bool IsReady(const json::object& pod) {
+  const json::array* conditions = FindArray(pod, "status.conditions");
+  return conditions != nullptr && std::ranges::any_of(*conditions, [](const json::value& condition) {
+           return condition.is_object() && FindString(condition.get_object(), "type") == "Ready" &&
+                  FindString(condition.get_object(), "status") == "True";
+         });
+}
+
+// True if a pod that is not Ready may be evicted without a change of the budget: it is not one of the healthy
+// pods that the budget counts.
+bool AllowsUnhealthy(const json::object& budget) {
+  if (FindString(budget, "spec.unhealthyPodEvictionPolicy") == "AlwaysAllow") return true;
+  const std::int64_t desired = Integer(budget, "status.desiredHealthy");
+  return desired > 0 && Integer(budget, "status.currentHealthy") >= desired;
+}
+
 void SetDisruptionAllowed(json::object& budget, bool allowed, WallTime now) {
   PutCondition(budget, {{"type", "DisruptionAllowed"},
                         {"status", allowed ? "True" : "False"},
@@ -217,6 +235,7 @@ ApiResult<> Verbs::TakeFromBudget(const Object& pod, DryRun dry_run) {
   }
   if (!budget) return {};
   const Document document = budget->Parse();
+  if (!IsReady(pod.Parse().root()) && AllowsUnhealthy(document.root())) return {};
   if (Integer(document.root(), "status.observedGeneration") < Integer(document.root(), "metadata.generation"))
     return NotYetObserved(*budget);
   const auto allowed = Integer(document.root(), "status.disruptionsAllowed");

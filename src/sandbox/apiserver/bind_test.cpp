@@ -122,5 +122,47 @@ TEST(Evict, RespectsTheDisruptionBudget) {
   EXPECT_NE(At(cluster.Pod("a"), "metadata.deletionTimestamp"), "");
 }
 
+struct UnhealthyCase {
+  std::string name;
+  std::string ready;   // status of the pod's condition Ready
+  std::string policy;  // unhealthyPodEvictionPolicy
+  int desired, current;
+  int status;
+};
+void PrintTo(const UnhealthyCase& row, std::ostream* out) { *out << row.name; }
+class EvictUnhealthy : public testing::TestWithParam<UnhealthyCase> {};
+TEST_P(EvictUnhealthy, DoesNotUseTheBudget) {
+  const auto& row = GetParam();
+  TestCluster cluster;
+  cluster.CreatePod("a", "", R"("labels":{"app":"x"})");
+  cluster.Bind("a", "n1");
+  cluster.Patch(
+      "/api/v1/namespaces/default/pods/a/status",
+      fmt::format(R"({{"status":{{"phase":"Running","conditions":[{{"type":"Ready","status":"{}"}}]}}}})",
+                  row.ready));
+  cluster.Create(
+      "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+      fmt::format(R"({{"metadata":{{"name":"b"}},"spec":{{"selector":{{"matchLabels":{{"app":"x"}}}},
+      "unhealthyPodEvictionPolicy":"{}"}}}})",
+                  row.policy));
+  cluster.Patch(
+      "/apis/policy/v1/namespaces/default/poddisruptionbudgets/b/status",
+      fmt::format(R"({{"status":{{"desiredHealthy":{},"currentHealthy":{}}}}})", row.desired, row.current),
+      "merge");
+  EXPECT_EQ(
+      cluster.Create("/api/v1/namespaces/default/pods/a/eviction", R"({"metadata":{"name":"a"}})").status,
+      row.status);
+  const auto budget = cluster.Get("/apis/policy/v1/namespaces/default/poddisruptionbudgets/b");
+  EXPECT_EQ(At(budget.Json(), "status.disruptedPods"), "");
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, EvictUnhealthy,
+    testing::Values(UnhealthyCase{"IfThePolicyAllowsIt", "False", "AlwaysAllow", 2, 1, 201},
+                    UnhealthyCase{"IfEnoughOthersAreHealthy", "False", "IfHealthyBudget", 2, 2, 201},
+                    UnhealthyCase{"UnlessTooFewAreHealthy", "False", "IfHealthyBudget", 2, 1, 429},
+                    UnhealthyCase{"UnlessNoneIsDesired", "False", "IfHealthyBudget", 0, 0, 429},
+                    UnhealthyCase{"UnlessThePodIsReady", "True", "AlwaysAllow", 2, 2, 429}),
+    [](const auto& row) { return row.param.name; });
+
 }  // namespace
 }  // namespace berth::sandbox
