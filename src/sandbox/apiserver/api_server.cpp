@@ -328,7 +328,10 @@ ApiResult<> ApiServer::Finalize(const ApiRequest& request, const View& view, con
   };
   BERTH_TRY(ObjectPtr written, verbs_.Edit(request.place(), Part::kMain, change, request.dry_run()));
   const Document after = written->Parse();
-  if ((left == nullptr || left->empty()) && !FindString(after.root(), "metadata.deletionTimestamp").empty()) {
+  const json::array* others = FindArray(after.root(), "metadata.finalizers");
+  const bool last = (left == nullptr || left->empty()) && (others == nullptr || others->empty());
+  if (last && !FindString(after.root(), "metadata.deletionTimestamp").empty() &&
+      request.dry_run() == DryRun::kNo) {
     written = verbs_.store().Remove(*request.type, written->key);
   }
   Answer(exchange, 200, view, written);

@@ -1,11 +1,23 @@
 #include "sandbox/controllers/housekeeping.hpp"
 
+#include <algorithm>
+
+#include "sandbox/controllers/fields.hpp"
+
 namespace berth::sandbox {
 namespace {
 
 constexpr std::chrono::hours kEventLife{1};  // kube-apiserver's --event-ttl
 constexpr std::chrono::seconds kEventCleanupPeriod{10};
 constexpr std::chrono::milliseconds kNamespaceRetry{200};
+
+// True if another controller must act before the namespace is removed.
+bool HasForeignFinalizers(const Object& ns) {
+  const Document document = ns.Parse();
+  return !ArrayOrEmpty(document.root(), "metadata.finalizers").empty() ||
+         std::ranges::any_of(ArrayOrEmpty(document.root(), "spec.finalizers"),
+                             [](const json::value& name) { return name != json::value("kubernetes"); });
+}
 
 }  // namespace
 
@@ -41,7 +53,7 @@ void Housekeeping::EmptyNamespace(const std::string& name) {
       empty = empty && !store.Get(type, object->key);
     }
   }
-  if (empty) {
+  if (empty && !HasForeignFinalizers(*ns)) {
     store.Remove(Known().namespaces, name);
   } else {
     timers_.After(kNamespaceRetry, [this, name] { EmptyNamespace(name); });

@@ -16,7 +16,8 @@ class Housekeeping final : public StoreObserver {
   void OnChange(const ResourceType& type, const Change& change) override;
 
  private:
-  // Deletes the contents of a terminating namespace, then the namespace. Retries while objects remain.
+  // Deletes the contents of a terminating namespace, then the namespace. Retries while objects or finalizers
+  // of other controllers remain.
   void EmptyNamespace(const std::string& name);
   void DropOldEvents();
 

@@ -196,6 +196,37 @@ TEST(Housekeeping, ATerminatingNamespaceIsDeletedWithItsContents) {
   EXPECT_EQ(cluster.Get("/api/v1/namespaces/x/pods/a").status, 404);
 }
 
+TEST(Housekeeping, ATerminatingNamespaceWaitsForItsFinalizers) {
+  const std::string target = "/api/v1/namespaces/x";
+  const struct {
+    std::string_view ns, method, path, body;
+  } rows[] = {{R"({"metadata":{"name":"x","finalizers":["x/y"]}})", "PATCH", "",
+               R"({"metadata":{"finalizers":null}})"},
+              {R"({"metadata":{"name":"x"},"spec":{"finalizers":["x/y"]}})", "PUT", "/finalize",
+               R"({"metadata":{"name":"x"},"spec":{"finalizers":["kubernetes"]}})"}};
+  for (const auto& row : rows) {
+    KubeletCluster cluster;
+    cluster.Create("/api/v1/namespaces", std::string(row.ns));
+    cluster.Do("DELETE", target);
+    cluster.Pass(60s);
+    EXPECT_EQ(At(cluster.Get(target).Json(), "status.phase"), "Terminating") << row.ns;
+    cluster.Do(std::string(row.method), target + std::string(row.path), std::string(row.body),
+               row.method == "PATCH" ? "application/merge-patch+json" : "application/json");
+    cluster.Pass(1s);
+    EXPECT_EQ(cluster.Get(target).status, 404) << row.ns;
+  }
+}
+
+TEST(Housekeeping, FinalizingANamespaceKeepsItWhileItsMetadataHasFinalizers) {
+  KubeletCluster cluster;
+  cluster.Create("/api/v1/namespaces", R"({"metadata":{"name":"x","finalizers":["x/y"]}})");
+  cluster.Do("DELETE", "/api/v1/namespaces/x");
+  const auto finalized = cluster.Do("PUT", "/api/v1/namespaces/x/finalize",
+                                    R"({"metadata":{"name":"x"},"spec":{"finalizers":[]}})");
+  EXPECT_EQ(finalized.status, 200);
+  EXPECT_EQ(cluster.Get("/api/v1/namespaces/x").status, 200);
+}
+
 TEST(GoDuration, ParsesGosFormat) {
   EXPECT_EQ(ParseSpan("30s"), 30s);
   EXPECT_EQ(ParseSpan("1h2m3.5s"), 1h + 2min + 3500ms);

@@ -240,7 +240,9 @@ ApiResult<> AdmitChange(const Store& store, const ResourceType& type, Part part,
 ApiResult<> AdmitNew(const Store& store, WallTime now, const ResourceType& type, json::object& document) {
   if (&type == &Known().pods) return AdmitPod(store, now, document);
   if (&type == &Known().namespaces) {
-    document["spec"] = json::object{{"finalizers", json::array{"kubernetes"}}};
+    auto& finalizers = ArrayAt(ObjectAt(document, "spec"), "finalizers");
+    const json::value own("kubernetes");
+    if (std::ranges::find(finalizers, own) == finalizers.end()) finalizers.push_back(own);
     document["status"] = json::object{{"phase", "Active"}};
   } else if (type.plural == "persistentvolumes") {
     document["status"] = json::object{{"phase", "Available"}};  // the result of the volume controller
