@@ -9,7 +9,11 @@ namespace {
 
 constexpr std::chrono::hours kEventLife{1};  // kube-apiserver's --event-ttl
 constexpr std::chrono::seconds kEventCleanupPeriod{10};
+constexpr std::string_view kNodeLeases = "kube-node-lease";
 constexpr std::chrono::milliseconds kNamespaceRetry{200};
+// kube-apiserver checks its namespaces once per minute. That is later than the grace period of nodes, whose
+// leases need the namespace.
+constexpr std::chrono::seconds kSystemNamespacePeriod{10};
 
 // True if another controller must act before the namespace is removed.
 bool HasForeignFinalizers(const Object& ns) {
@@ -24,6 +28,7 @@ bool HasForeignFinalizers(const Object& ns) {
 Housekeeping::Housekeeping(Verbs& verbs, TimerQueue& timers) : verbs_(verbs), timers_(timers) {
   verbs_.store().Observe(*this);
   timers_.After(kEventCleanupPeriod, [this] { DropOldEvents(); });
+  timers_.After(kSystemNamespacePeriod, [this] { RestoreSystemNamespace(); });
 }
 
 void Housekeeping::OnChange(const ResourceType& type, const Change& change) {
@@ -58,6 +63,15 @@ void Housekeeping::EmptyNamespace(const std::string& name) {
   } else {
     timers_.After(kNamespaceRetry, [this, name] { EmptyNamespace(name); });
   }
+}
+
+// The other system namespaces cannot be deleted.
+void Housekeeping::RestoreSystemNamespace() {
+  timers_.After(kSystemNamespacePeriod, [this] { RestoreSystemNamespace(); });
+  if (verbs_.store().Get(Known().namespaces, kNodeLeases)) return;
+  Document document;
+  document.root()["metadata"] = json::object{{"name", kNodeLeases}};
+  (void)verbs_.Create(Known().namespaces, "", std::move(document));  // repeated by the next call
 }
 
 void Housekeeping::DropOldEvents() {

@@ -1,4 +1,5 @@
-// Removes expired objects: the contents of terminating namespaces, and events after an hour.
+// Removes expired objects: the contents of terminating namespaces, and events after an hour. Creates the
+// namespace of the node leases again after its deletion.
 #pragma once
 
 #include <deque>
@@ -19,6 +20,7 @@ class Housekeeping final : public StoreObserver {
   // Deletes the contents of a terminating namespace, then the namespace. Retries while objects or finalizers
   // of other controllers remain.
   void EmptyNamespace(const std::string& name);
+  void RestoreSystemNamespace();
   void DropOldEvents();
 
   struct ExpiringEvent {

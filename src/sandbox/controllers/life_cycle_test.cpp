@@ -349,6 +349,16 @@ TEST_F(Failing, OtherFailuresSetConditions) {
   EXPECT_EQ(cluster.Get("/api/v1/nodes/n2").text.find("memory-pressure"), std::string::npos);
 }
 
+TEST_F(Failing, NodesStayReadyAfterTheDeletionOfTheirLeases) {
+  MakeWeb();
+  EXPECT_EQ(cluster.Do("DELETE", "/api/v1/namespaces/kube-node-lease").status, 200);
+  for (int i = 0; i < 20; ++i) {
+    cluster.Pass(10s);
+    EXPECT_EQ(Ready("n1"), "True:KubeletReady");
+  }
+  EXPECT_EQ(Count(Known().leases), 3U);
+}
+
 TEST_F(Failing, PodsOfADeletedNodeAreCollected) {
   MakeWeb();
   cluster.Do("DELETE", "/api/v1/nodes/n1");
