@@ -99,6 +99,13 @@ void RemoveCondition(json::object& status, std::string_view type) {
   });
 }
 
+bool HasFinalizer(const Object& object, std::string_view finalizer) {
+  if (object.text.find(finalizer) == std::string::npos) return false;  // the usual case, without parsing
+  const Document document = object.Parse();
+  const auto& finalizers = ArrayOrEmpty(document.root(), "metadata.finalizers");
+  return std::ranges::find(finalizers, json::value(finalizer)) != finalizers.end();
+}
+
 json::object ControllerRef(const Object& owner) {
   return {{"apiVersion", owner.type->group_version()},
           {"kind", owner.type->kind},

@@ -46,6 +46,9 @@ void EraseIf(json::array& array, Gone&& gone) {
   for (auto it = array.begin(); it != array.end();) it = gone(*it) ? array.erase(it) : it + 1;
 }
 
+// True if metadata.finalizers contains it.
+bool HasFinalizer(const Object& object, std::string_view finalizer);
+
 // {"apiVersion", "kind", "name", "uid", "controller": true, "blockOwnerDeletion": true}
 json::object ControllerRef(const Object& owner);
 // The reference of the managing controller; null if there is none.

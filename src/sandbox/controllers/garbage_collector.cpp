@@ -11,13 +11,6 @@ namespace {
 constexpr std::string_view kForeground = "foregroundDeletion";
 constexpr std::string_view kOrphan = "orphan";
 
-bool HasFinalizer(const Object& object, std::string_view finalizer) {
-  if (object.text.find(finalizer) == std::string::npos) return false;  // the usual case, without parsing
-  const Document document = object.Parse();
-  const auto& finalizers = ArrayOrEmpty(document.root(), "metadata.finalizers");
-  return std::ranges::find(finalizers, json::value(finalizer)) != finalizers.end();
-}
-
 std::string_view PropagationOf(const Object& object) {
   if (HasFinalizer(object, kOrphan)) return "Orphan";
   return HasFinalizer(object, kForeground) ? "Foreground" : "Background";

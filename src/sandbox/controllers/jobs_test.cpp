@@ -104,6 +104,16 @@ TEST_F(JobTest, AFailingContainerIsRestartedAccordingToTheRestartPolicy) {
   EXPECT_EQ(LiveCluster::ConditionOf(Read(), "Failed"), "True:BackoffLimitExceeded");
 }
 
+TEST_F(JobTest, CountsEachPodOnceIfAnAnnotationNamesTheFinalizer) {
+  cluster.Make(
+      kBatch, "jobs",
+      R"({"metadata":{"name":"j"},"spec":{"completions":3,"parallelism":1,"template":{"metadata":{"annotations":{"note":"batch.kubernetes.io/job-tracking"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["true"]}]}}}})");
+  cluster.Pass(60s);
+  EXPECT_EQ(At(Read(), "status.succeeded"), "3");
+  EXPECT_EQ(LiveCluster::ConditionOf(Read(), "Complete"), "True:CompletionsReached");
+  EXPECT_EQ(cluster.PodCount(), 3U);
+}
+
 TEST_F(JobTest, IsDeletedWithItsPods) {
   cluster.Make(kBatch, "jobs", Job("", "sleep 100"));
   cluster.Pass(5s);

@@ -24,7 +24,7 @@ std::optional<std::int64_t> IndexOf(const Object& pod) {
   return index;
 }
 
-bool IsTracked(const Object& pod) { return pod.text.find(kTracking) != std::string::npos; }
+bool IsTracked(const Object& pod) { return HasFinalizer(pod, kTracking); }
 
 bool IsOver(const json::object& status) {
   return IsConditionTrue(status, "Complete") || IsConditionTrue(status, "Failed");
