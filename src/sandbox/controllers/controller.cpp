@@ -95,7 +95,10 @@ void Controller::Release(const Object& owner, const Object& pod) {
 void Controller::Adopt(const Object& owner, const Object& pod) {
   const ObjectPtr kept = context_.store().Get(Known().pods, pod.key);
   context_.verbs.Rewrite(PlaceOf(*kept), kept->uid, [&](json::object& document) {
-    ArrayAt(ObjectAt(document, "metadata"), "ownerReferences").push_back(ControllerRef(owner));
+    json::object& metadata = ObjectAt(document, "metadata");
+    ArrayAt(metadata, "ownerReferences").push_back(ControllerRef(owner));
+    if (!PodFinalizer().empty() && !HasFinalizer(*kept, PodFinalizer()))
+      ArrayAt(metadata, "finalizers").push_back(json::value(PodFinalizer()));
   });
 }
 

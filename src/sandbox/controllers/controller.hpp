@@ -48,6 +48,8 @@ class Controller : public StoreObserver, public PodObserver {
   virtual void OnGone(const std::string& /*key*/) {}
   // True if the controller adopts pods without a controller that match an object's selector.
   virtual bool AdoptsPods() const { return true; }
+  // The finalizer that adopted pods get; empty: none.
+  virtual std::string_view PodFinalizer() const { return {}; }
 
   void Emit(const Object& about, std::string_view type, std::string_view reason, const std::string& message);
   // Writes the status if it differs from the stored one.

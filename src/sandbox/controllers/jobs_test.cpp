@@ -104,6 +104,50 @@ TEST_F(JobTest, AFailingContainerIsRestartedAccordingToTheRestartPolicy) {
   EXPECT_EQ(LiveCluster::ConditionOf(Read(), "Failed"), "True:BackoffLimitExceeded");
 }
 
+TEST_F(JobTest, PodsWithoutTheirJobLoseItsFinalizer) {
+  const auto tracked = [&] {
+    return std::ranges::count_if(cluster.store.All(Known().pods), [](const auto& entry) {
+      return HasFinalizer(*entry.second, "batch.kubernetes.io/job-tracking");
+    });
+  };
+  const auto remove = [&](std::string_view propagation) {
+    cluster.Do("DELETE", "/apis/batch/v1/namespaces/default/jobs/j",
+               fmt::format(R"({{"propagationPolicy":"{}"}})", propagation));
+  };
+  cluster.Make(kBatch, "jobs", Job("", "sleep 1000"));
+  cluster.Pass(5s);
+  EXPECT_EQ(tracked(), 1);
+  // Released: the job has created another pod.
+  cluster.Patch(fmt::format("/api/v1/namespaces/default/pods/{}", cluster.Pods()),
+                R"({"metadata":{"labels":{"batch.kubernetes.io/controller-uid":null}}})", "merge");
+  cluster.Pass(5s);
+  EXPECT_EQ(cluster.PodCount(), 2U);
+  EXPECT_EQ(tracked(), 1);
+  // Replaced by a job of the same name before its controller runs.
+  remove("Background");
+  cluster.Make(kBatch, "jobs", Job("", "sleep 1000"));
+  cluster.Pass(5s);
+  EXPECT_EQ(cluster.PodCount(), 2U);
+  EXPECT_EQ(tracked(), 1);
+  remove("Orphan");
+  cluster.Pass(5s);
+  EXPECT_EQ(cluster.PodCount(), 2U);
+  EXPECT_EQ(tracked(), 0);
+}
+
+TEST_F(JobTest, AnAdoptedPodIsTrackedAndCounted) {
+  cluster.CreatePod("a", R"("restartPolicy":"Never")",
+                    R"("labels":{"app":"x"},"annotations":{"sandbox.berth.dev/run-for":"20s"})");
+  cluster.Pass(5s);
+  cluster.Make(
+      kBatch, "jobs",
+      R"({"metadata":{"name":"j"},"spec":{"manualSelector":true,"selector":{"matchLabels":{"app":"x"}},"template":{"metadata":{"labels":{"app":"x"}},"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})");
+  cluster.Pass(30s);
+  EXPECT_EQ(cluster.Pods(), "a");
+  EXPECT_EQ(At(Read(), "status.succeeded"), "1");
+  EXPECT_EQ(LiveCluster::ConditionOf(Read(), "Complete"), "True:CompletionsReached");
+}
+
 TEST_F(JobTest, CountsEachPodOnceIfAnAnnotationNamesTheFinalizer) {
   cluster.Make(
       kBatch, "jobs",

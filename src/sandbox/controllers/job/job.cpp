@@ -69,8 +69,29 @@ std::optional<std::int64_t> JobController::Run::completions() const {
 }
 
 JobController::JobController(ControllerContext& context)
-    : Controller(context, Kinds().jobs, "job-controller") {
+    : Controller(context, Kinds().jobs, "job-controller"),
+      orphans_(context.timers, context.verbs.clock(), [this](const std::string& key) -> Outcome {
+        const PodFacts* pod = context_.view.Pod(key);
+        if (pod != nullptr && IsOrphan(*pod)) Untrack(*ObjectPtr(pod->object));
+        return {};
+      }) {
   EnqueueAll();
+}
+
+void JobController::OnPod(const PodFacts* before, const PodFacts* after) {
+  Controller::OnPod(before, after);
+  if (after != nullptr && IsOrphan(*after)) orphans_.Add(after->object->key);
+}
+
+std::string_view JobController::PodFinalizer() const { return kTracking; }
+
+bool JobController::IsOrphan(const PodFacts& pod) const {
+  if (!pod.owner_uid.empty()) {
+    if (pod.owner_kind != type_.kind) return false;
+    const ObjectPtr job = context_.store().Get(type_, ObjectKey(pod.object->ns, pod.owner_name));
+    if (job && job->uid == pod.owner_uid) return false;
+  }
+  return IsTracked(*pod.object);
 }
 
 Controller::Outcome JobController::Reconcile(const ObjectPtr& object) {

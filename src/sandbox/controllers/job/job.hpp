@@ -15,6 +15,7 @@ namespace berth::sandbox {
 class JobController final : public Controller {
  public:
   explicit JobController(ControllerContext& context);
+  void OnPod(const PodFacts* before, const PodFacts* after) override;
 
  private:
   struct Run {
@@ -39,11 +40,15 @@ class JobController final : public Controller {
 
   Outcome Reconcile(const ObjectPtr& object) override;
   void OnGone(const std::string& key) override;
+  std::string_view PodFinalizer() const override;
   // Sets the selector and labels that the server generates.
   bool Complete(const Object& job);
   // Counts each finished pod once, when its finalizer is removed.
   void Count(Run& run);
   void Untrack(const Object& pod);
+  // True if the pod has the finalizer, but no Job that could remove it: it has no controller, or that Job
+  // does not exist any more.
+  bool IsOrphan(const PodFacts& pod) const;
   // Checks for success, failure and deadlines: true if the job has ended.
   bool FinishIfDone(Run& run);
   void End(Run& run, bool success, std::string_view reason, const std::string& message);
@@ -54,6 +59,7 @@ class JobController final : public Controller {
   Outcome Expire(const Run& run);
 
   std::unordered_map<std::string, std::string> uids_;  // by key; for pods that outlive their job
+  WorkQueue orphans_;                                  // pods that were orphans; checked again when it runs
 };
 
 // "0-2,4": the form of status.completedIndexes. Reads at most a million indexes, and none that is not larger
