@@ -43,25 +43,6 @@ PodFacts PodFactsOf(const ObjectPtr& object) {
   return facts;
 }
 
-// The text of the owner list; comparing it is far cheaper than parsing the object.
-std::string_view OwnersText(const Object& object) {
-  static constexpr std::string_view kKey = "\"ownerReferences\":[";
-  const std::string_view text = object.text;
-  const auto begin = text.find(kKey);
-  if (begin == std::string_view::npos) return {};
-  bool quoted = false;
-  for (auto i = begin + kKey.size(); i < text.size(); ++i) {
-    if (quoted && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '"') {
-      quoted = !quoted;
-    } else if (text[i] == ']' && !quoted) {
-      return text.substr(begin, i - begin);
-    }
-  }
-  return {};
-}
-
 std::vector<const PodFacts*> Listed(const std::unordered_map<std::string, ClusterView::Pods>& index,
                                     const std::string& key) {
   const auto found = index.find(key);
@@ -191,6 +172,24 @@ std::vector<ObjectPtr> ClusterView::DependentsOf(const std::string& uid, const R
     if (ObjectPtr object = store_.Get(type, it->second)) objects.push_back(std::move(object));
   }
   return objects;
+}
+
+std::string_view OwnersText(const Object& object) {
+  static constexpr std::string_view kKey = "\"ownerReferences\":[";
+  const std::string_view text = object.text;
+  const auto begin = text.find(kKey);
+  if (begin == std::string_view::npos) return {};
+  bool quoted = false;
+  for (auto i = begin + kKey.size(); i < text.size(); ++i) {
+    if (quoted && text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '"') {
+      quoted = !quoted;
+    } else if (text[i] == ']' && !quoted) {
+      return text.substr(begin, i - begin);
+    }
+  }
+  return {};
 }
 
 std::vector<std::string> OwnerUids(const Object& object) {

@@ -88,6 +88,9 @@ class ClusterView final : public StoreObserver {
   std::vector<PodObserver*> observers_;
 };
 
+// The text of metadata.ownerReferences, empty if there are none: comparing it is far cheaper than parsing the
+// object. Valid as long as the object.
+std::string_view OwnersText(const Object& object);
 // uids in metadata.ownerReferences.
 std::vector<std::string> OwnerUids(const Object& object);
 

@@ -42,26 +42,30 @@ void GarbageCollector::OnChange(const ResourceType& type, const Change& change) 
     deleting_dependents_of_.erase(subject.uid);
     for (const auto& [dependent_type, key] : context_.view.DependentsOf(subject.uid))
       Enqueue(*dependent_type, key);
-    if (subject.text.find("\"ownerReferences\":[") == std::string::npos) return;
-    const Document document = subject.Parse();
-    for (const auto& reference : ArrayOrEmpty(document.root(), "metadata.ownerReferences")) {
-      if (!reference.is_object()) continue;
-      // Owners that wait for this object are found by uid; they are in the set only while they wait.
-      const std::string uid(FindString(reference.get_object(), "uid"));
-      if (!deleting_dependents_of_.contains(uid)) continue;
-      const auto kind = FindString(reference.get_object(), "kind");
-      for (const auto& owner_type : Resources()) {
-        if (owner_type.kind != kind) continue;
-        Enqueue(owner_type, ObjectKey(owner_type.namespaced ? subject.ns : "",
-                                      FindString(reference.get_object(), "name")));
-      }
-    }
-    return;
+    return EnqueueWaitingOwners(subject);
   }
   const bool now_deleting = subject.deleting && !(change.before && change.before->deleting);
-  const bool has_owners = subject.text.find("\"ownerReferences\":[") != std::string::npos;
-  const bool fresh = !change.before || change.before->uid != subject.uid;
-  if (now_deleting || (fresh && has_owners)) Enqueue(type, subject.key);
+  const std::string_view owners = OwnersText(subject);
+  const std::string_view old_owners = change.before ? OwnersText(*change.before) : std::string_view();
+  if (now_deleting || (owners != old_owners && !owners.empty())) Enqueue(type, subject.key);
+  if (owners != old_owners && change.before) EnqueueWaitingOwners(*change.before);
+}
+
+void GarbageCollector::EnqueueWaitingOwners(const Object& dependent) {
+  if (deleting_dependents_of_.empty() || OwnersText(dependent).empty()) return;
+  const Document document = dependent.Parse();
+  for (const auto& reference : ArrayOrEmpty(document.root(), "metadata.ownerReferences")) {
+    if (!reference.is_object()) continue;
+    // Owners that wait for this object are found by uid; they are in the set only while they wait.
+    const std::string uid(FindString(reference.get_object(), "uid"));
+    if (!deleting_dependents_of_.contains(uid)) continue;
+    const auto kind = FindString(reference.get_object(), "kind");
+    for (const auto& owner_type : Resources()) {
+      if (owner_type.kind != kind) continue;
+      Enqueue(owner_type, ObjectKey(owner_type.namespaced ? dependent.ns : "",
+                                    FindString(reference.get_object(), "name")));
+    }
+  }
 }
 
 WorkQueue::Outcome GarbageCollector::Reconcile(const std::string& key) {

@@ -31,6 +31,8 @@ class GarbageCollector final : public StoreObserver {
   void DropReferences(const Object& object, const std::vector<std::string>& uids);
   void DropFinalizer(const Object& object, std::string_view finalizer);
   void Enqueue(const ResourceType& type, const std::string& key);
+  // The owners of the object that wait for their dependents.
+  void EnqueueWaitingOwners(const Object& dependent);
 
   ControllerContext& context_;
   WorkQueue queue_;  // "<index of the type>|<key>"

@@ -73,6 +73,57 @@ TEST_F(LifeCycle, AnObjectWithAMissingOwnerIsDeleted) {
   EXPECT_EQ(cluster.PodCount(), 0U);
 }
 
+TEST_F(LifeCycle, ForegroundDeletionDoesNotWaitForDependentsThatNoLongerBlock) {
+  const auto make = [&](std::string_view name, std::string_view metadata = "") {
+    return At(
+        cluster
+            .Make("/api/v1", "configmaps", fmt::format(R"({{"metadata":{{"name":"{}"{}}}}})", name, metadata))
+            .Json(),
+        "metadata.uid");
+  };
+  const auto reference = [](std::string_view name, std::string_view uid, bool blocks) {
+    return fmt::format(
+        R"({{"apiVersion":"v1","kind":"ConfigMap","name":"{}","uid":"{}","blockOwnerDeletion":{}}})", name,
+        uid, blocks);
+  };
+  const std::string keeper = reference("keeper", make("keeper"), false);
+  // One dependent has another owner. The others wait for a finalizer; then their owners are changed.
+  const struct {
+    std::string_view owner, more, change;
+  } rows[] = {{"shared", "", ""},
+              {"dropped", R"("finalizers":["x/y"],)", R"({"metadata":{"ownerReferences":null}})"},
+              {"unblocked", R"("finalizers":["x/y"],)", "{}"}};
+  for (const auto& row : rows) {
+    const std::string owner = "/api/v1/namespaces/default/configmaps/" + std::string(row.owner);
+    const std::string uid = make(row.owner);
+    std::string references = reference(row.owner, uid, true);
+    if (row.more.empty()) references += "," + keeper;
+    make(fmt::format("{}-dependent", row.owner),
+         fmt::format(R"(,{}"ownerReferences":[{}])", row.more, references));
+    cluster.Do("DELETE", owner, R"({"propagationPolicy":"Foreground"})");
+    cluster.Pass(1s);
+    if (!row.change.empty()) {
+      EXPECT_EQ(cluster.Get(owner).status, 200) << row.owner;
+      const std::string unblocked =
+          fmt::format(R"({{"metadata":{{"ownerReferences":[{}]}}}})", reference(row.owner, uid, false));
+      cluster.Patch(owner + "-dependent", row.change == "{}" ? unblocked : std::string(row.change), "merge");
+      cluster.Pass(1s);
+    }
+    EXPECT_EQ(cluster.Get(owner).status, 404) << row.owner;
+    EXPECT_EQ(cluster.Get(owner + "-dependent").status, 200) << row.owner;
+  }
+}
+
+TEST_F(LifeCycle, AnObjectThatGetsAMissingOwnerIsDeleted) {
+  cluster.CreatePod("a");
+  cluster.Pass(1s);
+  cluster.Patch(
+      "/api/v1/namespaces/default/pods/a",
+      R"({"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"x","uid":"1"}]}})");
+  cluster.Pass(2s);
+  EXPECT_EQ(cluster.PodCount(), 0U);
+}
+
 TEST_F(LifeCycle, AClusterScopedObjectWithANamespacedOwnerStays) {
   cluster.Create("/api/v1/nodes",
                  R"({"metadata":{"name":"owned","ownerReferences":[
