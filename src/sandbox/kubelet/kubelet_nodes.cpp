@@ -84,7 +84,7 @@ void Kubelet::Resume(const std::string& name) {
       StartLater(*pod);
     } else if (phase == "Running" && overdue_.erase(pod->uid) > 0) {
       Complete(pod->key, pod->uid);
-    } else if (phase == "Running") {
+    } else if (phase == "Running" && HasLostReadiness(pod->Parse().root())) {
       verbs_.Rewrite({Known().pods, pod->ns, pod->name}, pod->uid, [&](json::object& document) {
         SetReady(document, FormatTime(verbs_.clock().WallNow()));
       });

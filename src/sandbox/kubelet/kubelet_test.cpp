@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/cluster/test_cluster.hpp"
+#include "sandbox/controllers/fields.hpp"
 #include "sandbox/kubelet/node_pool.hpp"
 
 namespace berth::sandbox {
@@ -80,6 +81,36 @@ TEST(Kubelet, ACrashedPodIsRestartedOnceItsNodeHasRecovered) {
   fail("null");
   cluster.Pass(7s);
   EXPECT_EQ(restarts(), "2");
+}
+
+TEST(Kubelet, ARecoveredNodeChangesOnlyPodsThatAreNotReadyBecauseOfIt) {
+  KubeletCluster cluster;
+  cluster.CreateNode("n1");
+  cluster.CreatePod("crashed", "",
+                    R"("annotations":{"sandbox.berth.dev/run-for":"5s","sandbox.berth.dev/exit-code":"1"})");
+  cluster.CreatePod("ready");
+  cluster.CreatePod("unready");
+  for (const std::string_view pod : {"crashed", "ready", "unready"}) cluster.Bind(pod, "n1");
+  cluster.Pass(7s);
+  const auto condition = [&](std::string_view pod) {
+    const auto object = cluster.Pod(pod);
+    const json::object* ready = FindCondition(object.at("status").as_object(), "Ready");
+    return At(*ready, "status") + " " + At(*ready, "lastTransitionTime");
+  };
+  cluster.Patch("/api/v1/namespaces/default/pods/unready/status",
+                R"({"status":{"conditions":[{"type":"Ready","status":"False"}]}})");
+  const std::string crashed = condition("crashed"), ready = condition("ready");
+  const auto fail = [&](std::string_view failure) {
+    cluster.Patch("/api/v1/nodes/n1",
+                  fmt::format(R"({{"metadata":{{"annotations":{{"{}":{}}}}}}})", kFailure, failure), "merge");
+    cluster.Pass(1s);
+  };
+  fail(R"("not-ready")");
+  fail("null");
+  EXPECT_TRUE(crashed.starts_with("False ")) << crashed;
+  EXPECT_EQ(condition("crashed"), crashed);
+  EXPECT_EQ(condition("ready"), ready);
+  EXPECT_TRUE(condition("unready").starts_with("True ")) << condition("unready");
 }
 
 TEST(Kubelet, APodSucceedsAfterItsRunTime) {

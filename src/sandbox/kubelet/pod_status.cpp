@@ -134,6 +134,13 @@ std::int64_t SetCrashed(json::object& pod, const std::string& now, std::int64_t 
   return restarts;
 }
 
+bool HasLostReadiness(const json::object& pod) {
+  if (IsConditionTrue(ObjectOrEmpty(pod, "status"), "Ready")) return false;
+  return std::ranges::none_of(ArrayOrEmpty(pod, "status.containerStatuses"), [](const json::value& status) {
+    return status.is_object() && !BoolAt(status.get_object(), "ready");
+  });
+}
+
 void SetReady(json::object& pod, const std::string& now) {
   SetConditions(ObjectAt(pod, "status"), {{"Ready", true}}, now);
 }

@@ -16,6 +16,8 @@ void SetRunning(json::object& pod, const std::string& now, const std::string& ip
 void SetEnded(json::object& pod, const std::string& now, std::int64_t exit_code);
 // The containers have failed and wait for a restart. Returns the number of restarts, including this one.
 std::int64_t SetCrashed(json::object& pod, const std::string& now, std::int64_t exit_code);
+// True if the pod is not Ready although its containers are, because its node was not Ready.
+bool HasLostReadiness(const json::object& pod);
 void SetReady(json::object& pod, const std::string& now);
 
 }  // namespace berth::sandbox
