@@ -47,7 +47,8 @@ void DefineSimulationFlags(command_line::FlagSet& flags, sandbox::SandboxOptions
   sandbox::KubeletOptions& kubelet = options.kubelet;
   flags.Section("Simulation");
   flags.Duration("pod-start", kubelet.pod_start, "time from binding to Running", kUpToAnHour);
-  flags.Duration("pod-stop", kubelet.pod_stop, "time from deletion to removal", kUpToAnHour);
+  flags.Duration("pod-stop", kubelet.pod_stop, "time from deletion to removal, at most the grace period",
+                 kUpToAnHour);
   flags.Duration("job-time", kubelet.job_time,
                  "run time of Job pods without sleep command and without the annotation "
                  "sandbox.berth.dev/run-for",

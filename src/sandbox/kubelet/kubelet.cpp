@@ -48,9 +48,22 @@ void Kubelet::OnPod(const Change& change) {
     const auto runs_for = RunPlanOf(document.root(), options_.job_time).runs_for;
     if (runs_for) timers_.After(*runs_for, [this, key = pod->key, uid = pod->uid] { Complete(key, uid); });
   }
-  if (pod->deleting && !was_deleting) {
-    timers_.After(options_.pod_stop, [this, key = pod->key, uid = pod->uid] { Finish(key, uid); });
-  }
+  // A second deletion can shorten the grace period.
+  if (pod->deleting && (!was_deleting || StopTime(*pod) < StopTime(*change.before))) FinishLater(*pod);
+}
+
+Duration Kubelet::StopTime(const Object& pod) const {
+  const Document document = pod.Parse();
+  const json::value* grace = FindPath(document.root(), "metadata.deletionGracePeriodSeconds");
+  if (grace == nullptr || !grace->is_int64()) return options_.pod_stop;
+  // Compared as seconds, because a client's number may be too large for a Duration.
+  const auto longest = std::chrono::ceil<std::chrono::seconds>(options_.pod_stop);
+  const std::chrono::seconds seconds(std::max<std::int64_t>(grace->get_int64(), 0));
+  return seconds < longest ? Duration(seconds) : options_.pod_stop;
+}
+
+void Kubelet::FinishLater(const Object& pod) {
+  timers_.After(StopTime(pod), [this, key = pod.key, uid = pod.uid] { Finish(key, uid); });
 }
 
 void Kubelet::StartLater(const Object& pod) {

@@ -15,11 +15,10 @@ namespace berth::sandbox {
 
 struct KubeletOptions {
   Duration pod_start = std::chrono::milliseconds(500);  // from binding to Running
-  Duration pod_stop =
-      std::chrono::milliseconds(500);               // from deletion to removal, if the grace period allows it
-  Duration lease_every = std::chrono::seconds(10);  // zero: no heartbeats
-  Duration status_every = std::chrono::minutes(5);  // the conditions' lastHeartbeatTime
-  Duration job_time = std::chrono::seconds(1);      // run time of Job pods without an annotation
+  Duration pod_stop = std::chrono::milliseconds(500);   // from deletion to removal; at most the grace period
+  Duration lease_every = std::chrono::seconds(10);      // zero: no heartbeats
+  Duration status_every = std::chrono::minutes(5);      // the conditions' lastHeartbeatTime
+  Duration job_time = std::chrono::seconds(1);          // run time of Job pods without an annotation
 };
 
 // Handles every node, also nodes created by clients: these become Ready, too, unless annotated otherwise. A
@@ -42,6 +41,9 @@ class Kubelet final : public StoreObserver {
   void AwaitClaims(const Object& pod, const std::string& why);
   void Complete(const std::string& key, const std::string& uid);
   void Restart(const Object& pod, std::int64_t exit_code);
+  // Time from deletion to removal: at most the grace period.
+  Duration StopTime(const Object& pod) const;
+  void FinishLater(const Object& pod);
   void Finish(const std::string& key, const std::string& uid);
   std::string NextPodIp(const std::string& node);
   void RecordEvent(const Object& pod, std::string_view reason, const std::string& message,

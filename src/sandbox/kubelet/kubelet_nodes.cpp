@@ -79,7 +79,7 @@ void Kubelet::Resume(const std::string& name) {
   for (const auto& pod : pods) {
     const auto& phase = pod->fields[pod_field::kPhase];
     if (pod->deleting) {
-      timers_.After(options_.pod_stop, [this, key = pod->key, uid = pod->uid] { Finish(key, uid); });
+      FinishLater(*pod);
     } else if (stranded_.erase(pod->uid) > 0) {
       StartLater(*pod);
     } else if (phase == "Running" && overdue_.erase(pod->uid) > 0) {

@@ -136,6 +136,33 @@ TEST(Kubelet, FinishesADeletionWithAGracePeriod) {
   EXPECT_EQ(cluster.Get("/api/v1/namespaces/default/pods/a").status, 404);
 }
 
+TEST(Kubelet, TheGracePeriodLimitsTheTimeToStop) {
+  KubeletOptions options;
+  options.pod_stop = 20s;
+  KubeletCluster cluster(options);
+  cluster.CreateNode("n1");
+  const struct {
+    std::string_view name, grace;  // of the pod
+    std::string first, second;     // bodies of the deletions
+    Duration stops_after;
+  } rows[] = {{"long", "30", "", "", 20s},
+              {"short", "2", "", "", 2s},
+              {"requested", "30", R"({"gracePeriodSeconds":3})", "", 3s},
+              {"shortened", "30", "", R"({"gracePeriodSeconds":2})", 2s}};
+  for (const auto& row : rows) {
+    cluster.CreatePod(row.name, fmt::format(R"("terminationGracePeriodSeconds":{})", row.grace));
+    cluster.Bind(row.name, "n1");
+    cluster.Pass(1s);
+    const std::string target = fmt::format("/api/v1/namespaces/default/pods/{}", row.name);
+    cluster.Do("DELETE", target, row.first);
+    if (!row.second.empty()) cluster.Do("DELETE", target, row.second);
+    cluster.Pass(row.stops_after - 1ms);
+    EXPECT_EQ(cluster.Get(target).status, 200) << row.name;
+    cluster.Pass(1ms);
+    EXPECT_EQ(cluster.Get(target).status, 404) << row.name;
+  }
+}
+
 TEST(Kubelet, LeavesAReplacementPodOfTheSameNameAlone) {
   KubeletCluster cluster;
   cluster.CreateNode("n1");
