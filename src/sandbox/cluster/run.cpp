@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/files.hpp"
+#include "base/go_duration.hpp"
 #include "sandbox/cluster/kubeconfig.hpp"
 #include "sandbox/cluster/scheduler_child.hpp"
 
@@ -45,9 +46,14 @@ Expected<void> CheckKubeconfig(const std::string& path) {
           path, fmt::join(foreign, ", "), path));
 }
 
-// Reads the files that the options name.
+// Checks the options and reads the files that they name.
 Expected<SandboxOptions> ReadOptions(const RunOptions& run) {
   SandboxOptions options = run.sandbox;
+  const Duration heartbeat = options.kubelet.lease_every, grace = options.controllers.node_lifecycle.grace;
+  if (heartbeat >= grace) {
+    return Invalid(fmt::format("--heartbeat={} must be shorter than --node-grace-period={}",
+                               FormatGoDuration(heartbeat), FormatGoDuration(grace)));
+  }
   const bool from_file = !run.nodes_file.empty() || !run.load.empty();
   options.nodes.nodes = run.nodes.value_or(from_file ? 0 : kDefaultNodes);
   SetShapes(run, options.nodes);

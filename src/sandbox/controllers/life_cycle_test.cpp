@@ -400,6 +400,30 @@ TEST_F(Failing, OtherFailuresSetConditions) {
   EXPECT_EQ(cluster.Get("/api/v1/nodes/n2").text.find("memory-pressure"), std::string::npos);
 }
 
+TEST_F(Failing, NodesStayReadyAfterAPauseOfTheProcess) {
+  MakeWeb();
+  cluster.clock.Advance(120s);  // no timer runs
+  cluster.Pass(60s);
+  for (const std::string_view node : {"n1", "n2", "n3"}) EXPECT_EQ(Ready(node), "True:KubeletReady");
+  EXPECT_TRUE(cluster.Events("NodeNotReady").empty());
+}
+
+TEST_F(Failing, AHealthyNodePostsItsConditionsAgain) {
+  MakeWeb();
+  const auto ready_pods = [&] {
+    return At(cluster.Read("/apis/apps/v1", "deployments", "web"), "status.readyReplicas");
+  };
+  for (const std::string_view status : {"Unknown", "False"}) {
+    cluster.Patch("/api/v1/nodes/n1/status",
+                  fmt::format(R"({{"status":{{"conditions":[{{"type":"Ready","status":"{}"}}]}}}})", status));
+    cluster.Pass(5s);
+    EXPECT_EQ(ready_pods(), "2") << status;
+    cluster.Pass(10s);
+    EXPECT_EQ(Ready("n1"), "True:KubeletReady") << status;
+    EXPECT_EQ(ready_pods(), "3") << status;
+  }
+}
+
 TEST_F(Failing, NodesStayReadyAfterTheDeletionOfTheirLeases) {
   MakeWeb();
   EXPECT_EQ(cluster.Do("DELETE", "/api/v1/namespaces/kube-node-lease").status, 200);

@@ -16,7 +16,8 @@ NodeLifecycle::NodeLifecycle(ControllerContext& context, const NodeLifecycleOpti
     : context_(context),
       options_(options),
       pods_(context.timers, context.verbs.clock(),
-            [this](const std::string& node) { return MarkPodsNotReady(node); }) {
+            [this](const std::string& node) { return MarkPodsNotReady(node); }),
+      last_round_(context.verbs.clock().Now()) {
   for (const auto& [_, node] : context.store().All(Known().nodes)) {
     OnChange(Known().nodes, {.version = 0, .before = nullptr, .after = node, .removed = nullptr});
   }
@@ -48,6 +49,11 @@ void NodeLifecycle::OnChange(const ResourceType& type, const Change& change) {
 
 void NodeLifecycle::Monitor() {
   const MonoTime now = context_.verbs.clock().Now();
+  // The kubelets run in this process: while it was stopped, they could not send heartbeats either.
+  if (now - last_round_ > 2 * kPeriod) {
+    for (auto& [_, time] : last_heartbeat_) time = now;
+  }
+  last_round_ = now;
   std::vector<std::string> silent;
   for (const auto& [name, time] : last_heartbeat_) {
     if (now - time > options_.grace) silent.push_back(name);

@@ -15,7 +15,8 @@ struct NodeLifecycleOptions {
 // Follows kube-controller-manager's node lifecycle controller v1.37. If a node has not renewed its lease for
 // the grace period, the conditions of its kubelet become Unknown. Pods on a node that is not Ready lose their
 // condition Ready. NodeTaints derives taints from the conditions, and TaintEviction acts on those. Unlike
-// kube-controller-manager it handles all nodes at once, without limits for whole zones. One thread.
+// kube-controller-manager it handles all nodes at once, without limits for whole zones. After a pause of the
+// process, the grace period of all nodes begins again. One thread.
 class NodeLifecycle final : public StoreObserver {
  public:
   NodeLifecycle(ControllerContext& context, const NodeLifecycleOptions& options);
@@ -31,6 +32,7 @@ class NodeLifecycle final : public StoreObserver {
   std::unordered_map<std::string, MonoTime> last_heartbeat_;  // last heartbeat, by node
   std::unordered_map<std::string, bool> ready_;               // by node
   WorkQueue pods_;                                            // nodes whose pods must be updated
+  MonoTime last_round_;                                       // of Monitor
 };
 
 }  // namespace berth::sandbox

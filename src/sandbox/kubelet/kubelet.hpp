@@ -50,6 +50,8 @@ class Kubelet final : public StoreObserver {
                    std::string_view type = "Normal");
 
   void OnNode(const Change& change);
+  // If the node is not Ready without a failure, posts its conditions again after a kubelet's status period.
+  void CheckStatusLater(const Object& node);
   void Post(const std::string& node, const std::string& uid);
   void Resume(const std::string& node);
   void StartStranded(const std::string& node);
@@ -63,11 +65,12 @@ class Kubelet final : public StoreObserver {
   EventRecorder* events_;
   std::unordered_map<std::string, unsigned> last_ip_;      // by node
   std::unordered_map<std::string, NodeFailure> failures_;  // by node; healthy ones have no entry
-  std::unordered_set<std::string> overdue_;   // uids of pods that ended while their node was silent
-  std::unordered_set<std::string> stranded_;  // uids of pods that could not start: their node was not there
-  std::string next_heartbeat_;                // the node whose heartbeat is next
-  std::uint64_t rounds_ = 0;                  // completed rounds over all nodes
-  std::uint64_t owed_ = 0;                    // fractions of a node, in beats
+  std::unordered_set<std::string> overdue_;    // uids of pods that ended while their node was silent
+  std::unordered_set<std::string> stranded_;   // uids of pods that could not start: their node was not there
+  std::unordered_set<std::string> not_ready_;  // nodes whose status will be checked
+  std::string next_heartbeat_;                 // the node whose heartbeat is next
+  std::uint64_t rounds_ = 0;                   // completed rounds over all nodes
+  std::uint64_t owed_ = 0;                     // fractions of a node, in beats
   double event_tokens_ = 0;
   MonoTime event_tokens_at_{};
 };

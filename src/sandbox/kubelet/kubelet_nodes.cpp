@@ -1,6 +1,7 @@
 // The node part of the kubelet: heartbeats, conditions, failures.
 #include <algorithm>
 
+#include "sandbox/controllers/fields.hpp"
 #include "sandbox/kubelet/kubelet.hpp"
 #include "sandbox/kubelet/node_pool.hpp"
 #include "sandbox/kubelet/pod_status.hpp"
@@ -11,6 +12,12 @@ namespace {
 
 // Heartbeats are spread over time: the interval between the groups of nodes.
 constexpr std::chrono::milliseconds kHeartbeatTick{100};
+constexpr std::chrono::seconds kStatusPeriod{10};  // a kubelet's nodeStatusUpdateFrequency
+
+bool IsReady(const Object& node) {
+  const Document document = node.Parse();
+  return IsConditionTrue(ObjectOrEmpty(document.root(), "status"), "Ready");
+}
 
 }  // namespace
 
@@ -50,12 +57,27 @@ void Kubelet::OnNode(const Change& change) {
   };
   const bool fresh = !change.before;
   if (fresh && !failure.silent && !failure.not_ready) StartStranded(name);
+  CheckStatusLater(*change.after);
   if (before == failure && (!fresh || has_conditions())) return;
   if (failure.silent) return;  // a silent kubelet posts nothing
   const bool mended = (before.silent || before.not_ready) && !failure.not_ready;
   timers_.After(Duration::zero(), [this, name, uid = change.after->uid, mended] {
     Post(name, uid);
     if (mended) Resume(name);
+  });
+}
+
+// Another component has written the conditions, for example because heartbeats were late.
+void Kubelet::CheckStatusLater(const Object& node) {
+  if (options_.lease_every == Duration::zero() || IsReady(node) || !not_ready_.insert(node.name).second)
+    return;
+  timers_.After(kStatusPeriod, [this, name = node.name] {
+    not_ready_.erase(name);
+    const ObjectPtr current = verbs_.store().Get(Known().nodes, name);
+    const NodeFailure& failure = FailureAt(name);
+    if (!current || failure.silent || failure.not_ready || IsReady(*current)) return;
+    Post(name, current->uid);
+    Resume(name);
   });
 }
 
