@@ -116,6 +116,26 @@ TEST_F(SetsTest, AStatefulSetUpdatesDownToItsPartition) {
             At(Of("statefulsets", "db"), "status.updateRevision"));
 }
 
+TEST_F(SetsTest, AStatefulSetUpdatesAsManyPodsAsMayBeUnavailable) {
+  for (const std::string_view policy : {"OrderedReady", "Parallel"}) {
+    const std::string name = policy == "Parallel" ? "parallel" : "ordered";
+    cluster.Make(
+        kAppsPath, "statefulsets",
+        Set(name,
+            fmt::format(
+                R"("replicas":4,"podManagementPolicy":"{}","updateStrategy":{{"type":"RollingUpdate","rollingUpdate":{{"maxUnavailable":"50%"}}}},)",
+                policy)));
+    cluster.Pass(10s);
+    SetImage("statefulsets", name, "i:2");
+    cluster.Pass(100ms);
+    EXPECT_EQ(cluster.Pods(), name + "-0 " + name + "-1");
+    cluster.Pass(30s);
+    EXPECT_EQ(Images(), "i:2 i:2 i:2 i:2");
+    cluster.Do("DELETE", fmt::format("{}/namespaces/default/statefulsets/{}", kAppsPath, name));
+    cluster.Pass(10s);
+  }
+}
+
 TEST_F(SetsTest, AStatefulSetReportsARevisionWithoutATemplate) {
   cluster.Make(
       kAppsPath, "statefulsets",

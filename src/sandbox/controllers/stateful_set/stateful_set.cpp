@@ -61,6 +61,8 @@ bool StatefulSetController::Prepare(Plan& plan) {
   plan.replicas = IntAt(spec, "replicas", 1);
   plan.start = IntAt(spec, "ordinals.start");
   plan.partition = IntAt(spec, "updateStrategy.rollingUpdate.partition");
+  plan.max_unavailable = std::max<std::int64_t>(
+      ScaledValue(FindPath(spec, "updateStrategy.rollingUpdate.maxUnavailable"), plan.replicas, false, 1), 1);
   plan.min_ready = IntAt(spec, "minReadySeconds");
   plan.ordered = FindString(spec, "podManagementPolicy") != "Parallel";
   plan.rolling = FindString(spec, "updateStrategy.type") != "OnDelete";
@@ -134,14 +136,26 @@ bool StatefulSetController::Shrink(Plan& plan) {
   return plan.ordered && !to_delete.empty();
 }
 
-// Updates one pod at a time, from the highest ordinal down to the partition.
+// Updates as many pods as maxUnavailable allows, from the highest ordinal down to the partition. Pods of a
+// Parallel set that are not available anyway are not limited.
 void StatefulSetController::Update(Plan& plan) {
   if (!plan.rolling) return;
-  for (auto it = plan.pods.rbegin(); it != plan.pods.rend() && it->first - plan.start >= plan.partition;
-       ++it) {
+  std::int64_t budget = plan.max_unavailable - (plan.replicas - static_cast<std::int64_t>(plan.pods.size()));
+  std::vector<ObjectPtr> limited, unlimited;
+  for (auto it = plan.pods.rbegin(); it != plan.pods.rend(); ++it) {
     const PodFacts& pod = *it->second;
-    if (RevisionOf(pod) != plan.update.name() && !pod.object->deleting) return DeleteOrdinal(plan, pod);
-    if (!Healthy(pod, plan)) return;
+    const bool healthy = Healthy(pod, plan);
+    if (!healthy) --budget;
+    if (it->first - plan.start < plan.partition || pod.object->deleting ||
+        RevisionOf(pod) == plan.update.name())
+      continue;
+    (healthy || plan.ordered ? limited : unlimited).push_back(pod.object);
+  }
+  limited.resize(std::min(limited.size(), static_cast<std::size_t>(std::max<std::int64_t>(budget, 0))));
+  for (const auto& pods : {unlimited, limited}) {
+    for (const auto& pod : pods) {
+      if (const PodFacts* facts = context_.view.Pod(pod->key)) DeleteOrdinal(plan, *facts);
+    }
   }
 }
 

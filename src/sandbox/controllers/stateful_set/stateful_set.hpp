@@ -9,9 +9,9 @@
 namespace berth::sandbox {
 
 // Follows kube-controller-manager v1.37: ordinals from spec.ordinals.start, OrderedReady and Parallel, claims
-// of volumeClaimTemplates, RollingUpdate with partition, OnDelete, minReadySeconds, revisions, status,
-// events. Claims are kept after pods are deleted: persistentVolumeClaimRetentionPolicy is ignored. One
-// thread.
+// of volumeClaimTemplates, RollingUpdate with partition and maxUnavailable, OnDelete, minReadySeconds,
+// revisions, status, events. Claims are kept after pods are deleted: persistentVolumeClaimRetentionPolicy is
+// ignored. One thread.
 class StatefulSetController final : public Controller {
  public:
   explicit StatefulSetController(ControllerContext& context);
@@ -20,7 +20,7 @@ class StatefulSetController final : public Controller {
   struct Plan {
     ObjectPtr object;
     Document document;
-    std::int64_t replicas = 1, start = 0, partition = 0, min_ready = 0;
+    std::int64_t replicas = 1, start = 0, partition = 0, max_unavailable = 1, min_ready = 0;
     bool ordered = true, rolling = true;
     Revision current, update;
     std::map<std::int64_t, const PodFacts*> pods;       // pods with expected ordinals
