@@ -68,7 +68,8 @@ Controller::Outcome EndpointsController::Reconcile(const ObjectPtr& service) {
   const json::object& spec = ObjectOrEmpty(document.root(), "spec");
   if (SelectorOf(*service) == nullptr || FindString(spec, "type") == "ExternalName") return {};
   std::size_t objects_read = 0;
-  const std::vector<Backend> backends = BackendsOf(*service, objects_read);
+  const bool all_ready = BoolAt(spec, "publishNotReadyAddresses");
+  const std::vector<Backend> backends = BackendsOf(*service, all_ready, objects_read);
   WriteEndpoints(*service, spec, backends);
   WriteSlices(*service, spec, backends);
   return {.objects_read = objects_read};
@@ -82,6 +83,7 @@ void EndpointsController::OnGone(const std::string& key) {
 }
 
 std::vector<EndpointsController::Backend> EndpointsController::BackendsOf(const Object& service,
+                                                                          bool all_ready,
                                                                           std::size_t& objects_read) const {
   const LabelSelector* selector = SelectorOf(service);
   std::vector<Backend> backends;
@@ -89,7 +91,7 @@ std::vector<EndpointsController::Backend> EndpointsController::BackendsOf(const 
     ++objects_read;
     const std::string& ip = pod.object->fields[pod_field::kPodIp];  // status.podIP
     if (ip.empty() || pod.terminal() || pod.object->deleting || !selector->Matches(*pod.object)) return;
-    backends.push_back({pod.object, ip, pod.node(), pod.ready});
+    backends.push_back({pod.object, ip, pod.node(), pod.ready || all_ready, pod.ready});
   });
   return backends;
 }
@@ -148,7 +150,7 @@ void EndpointsController::WriteSlices(const Object& service, const json::object&
       json::object endpoint{
           {"addresses", json::array{json::value(backend.ip)}},
           {"conditions",
-           json::object{{"ready", backend.ready}, {"serving", backend.ready}, {"terminating", false}}},
+           json::object{{"ready", backend.ready}, {"serving", backend.serving}, {"terminating", false}}},
           {"targetRef", TargetRef(*backend.pod)},
           {"nodeName", backend.node}};
       const ObjectPtr node = context_.store().Get(Known().nodes, backend.node);

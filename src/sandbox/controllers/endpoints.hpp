@@ -17,11 +17,13 @@ class EndpointsController final : public Controller {
   struct Backend {
     ObjectPtr pod;
     std::string ip, node;
-    bool ready = false;
+    bool ready = false;    // published as ready
+    bool serving = false;  // the pod is Ready
   };
   Outcome Reconcile(const ObjectPtr& service) override;
   void OnGone(const std::string& key) override;
-  std::vector<Backend> BackendsOf(const Object& service, std::size_t& objects_read) const;
+  // `all_ready`: publishNotReadyAddresses.
+  std::vector<Backend> BackendsOf(const Object& service, bool all_ready, std::size_t& objects_read) const;
   void WriteEndpoints(const Object& service, const json::object& spec, const std::vector<Backend>& backends);
   void WriteSlices(const Object& service, const json::object& spec, const std::vector<Backend>& backends);
 };

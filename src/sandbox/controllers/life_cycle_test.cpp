@@ -233,6 +233,23 @@ TEST_F(LifeCycle, AServiceGetsEndpointsForItsPods) {
   EXPECT_EQ(Count(Kinds().endpoint_slices), 0U);
 }
 
+TEST_F(LifeCycle, AServiceCanPublishPodsThatAreNotReady) {
+  cluster.Make(
+      "/api/v1", "services",
+      R"({"metadata":{"name":"s"},"spec":{"selector":{"app":"x"},"publishNotReadyAddresses":true,"ports":[{"port":80}]}})");
+  cluster.CreatePod("a", "", R"("labels":{"app":"x"})");
+  cluster.Pass(2s);
+  cluster.Patch("/api/v1/namespaces/default/pods/a/status",
+                R"({"status":{"conditions":[{"type":"Ready","status":"False"}]}})");
+  cluster.Pass(2s);
+  const auto endpoints = cluster.Read("/api/v1", "endpoints", "s");
+  EXPECT_EQ(endpoints.at("subsets").as_array()[0].at("addresses").as_array().size(), 1U);
+  const Document slice = cluster.store.All(Kinds().endpoint_slices).begin()->second->Parse();
+  const json::value& endpoint = FindArray(slice.root(), "endpoints")->front();
+  EXPECT_EQ(At(endpoint, "conditions.ready"), "true");
+  EXPECT_EQ(At(endpoint, "conditions.serving"), "false");
+}
+
 // --- volumes ---
 
 struct Volumes : LifeCycle {
