@@ -14,6 +14,7 @@ namespace {
 constexpr std::chrono::seconds kFirstBackOff{10};
 constexpr std::chrono::minutes kLastBackOff{5};
 constexpr std::chrono::seconds kPrepareRetry{10};  // a kubelet's back-off after a pod failed to start
+constexpr unsigned kIpsPerNode = 254;
 // A load test must not spend its time on events.
 constexpr double kEventBurst = 1000;
 constexpr double kEventsPerSecond = 50;
@@ -32,6 +33,7 @@ void Kubelet::OnChange(const ResourceType& type, const Change& change) {
 
 void Kubelet::OnPod(const Change& change) {
   const ObjectPtr& pod = change.after;
+  TrackIp(change);
   if (!pod || pod->fields[pod_field::kNodeName].empty()) {
     if (!pod) {
       overdue_.erase(change.removed->uid);
@@ -144,16 +146,34 @@ void Kubelet::Finish(const std::string& key, const std::string& uid) {
 }
 
 std::string Kubelet::NextPodIp(const std::string& node) {
-  const unsigned number = last_ip_[node]++;
+  unsigned& number = last_ip_[node];
   const std::size_t subnet = std::hash<std::string>()(node) % 65536;
   const ObjectPtr object = verbs_.store().Get(Known().nodes, node);
   const Document document = object->Parse();
   const auto cidr = FindString(document.root(), "spec.podCIDR");  // 10.a.b.0/24
   const auto last_dot = cidr.rfind('.');
-  if (last_dot == std::string_view::npos) {
-    return fmt::format("10.{}.{}.{}", subnet >> 8, subnet & 255, number % 254 + 1);
+  const std::string prefix = last_dot == std::string_view::npos
+                                 ? fmt::format("10.{}.{}", subnet >> 8, subnet & 255)
+                                 : std::string(cidr.substr(0, last_dot));
+  std::string ip;
+  for (unsigned tries = 0; tries < kIpsPerNode; ++tries) {
+    ip = fmt::format("{}.{}", prefix, number++ % kIpsPerNode + 1);
+    if (!ip_holders_.contains(ip)) return ip;
   }
-  return fmt::format("{}.{}", cidr.substr(0, last_dot), number % 254 + 1);
+  return ip;  // more pods than addresses
+}
+
+void Kubelet::TrackIp(const Change& change) {
+  const Object& pod = change.subject();
+  const std::string& ip = pod.fields[pod_field::kPodIp];
+  if (ip.empty()) return;
+  const std::string& phase = pod.fields[pod_field::kPhase];
+  if (change.after && phase != "Succeeded" && phase != "Failed") {
+    ip_holders_.try_emplace(ip, pod.uid);
+  } else if (const auto holder = ip_holders_.find(ip);
+             holder != ip_holders_.end() && holder->second == pod.uid) {
+    ip_holders_.erase(holder);
+  }
 }
 
 void Kubelet::RecordEvent(const Object& pod, std::string_view reason, const std::string& message,

@@ -45,7 +45,9 @@ class Kubelet final : public StoreObserver {
   Duration StopTime(const Object& pod) const;
   void FinishLater(const Object& pod);
   void Finish(const std::string& key, const std::string& uid);
+  // An address that no running pod has, unless the node has more pods than addresses.
   std::string NextPodIp(const std::string& node);
+  void TrackIp(const Change& change);
   void RecordEvent(const Object& pod, std::string_view reason, const std::string& message,
                    std::string_view type = "Normal");
 
@@ -63,8 +65,9 @@ class Kubelet final : public StoreObserver {
   TimerQueue& timers_;
   KubeletOptions options_;
   EventRecorder* events_;
-  std::unordered_map<std::string, unsigned> last_ip_;      // by node
-  std::unordered_map<std::string, NodeFailure> failures_;  // by node; healthy ones have no entry
+  std::unordered_map<std::string, unsigned> last_ip_;        // by node
+  std::unordered_map<std::string, std::string> ip_holders_;  // addresses of pods that have not ended -> uids
+  std::unordered_map<std::string, NodeFailure> failures_;    // by node; healthy ones have no entry
   std::unordered_set<std::string> overdue_;    // uids of pods that ended while their node was silent
   std::unordered_set<std::string> stranded_;   // uids of pods that could not start: their node was not there
   std::unordered_set<std::string> not_ready_;  // nodes whose status will be checked

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "sandbox/cluster/test_cluster.hpp"
 #include "sandbox/controllers/fields.hpp"
 #include "sandbox/kubelet/node_pool.hpp"
@@ -161,6 +163,25 @@ TEST(Kubelet, TheGracePeriodLimitsTheTimeToStop) {
     cluster.Pass(1ms);
     EXPECT_EQ(cluster.Get(target).status, 404) << row.name;
   }
+}
+
+TEST(Kubelet, APodDoesNotGetTheAddressOfARunningOne) {
+  KubeletCluster cluster;
+  cluster.CreateNode("n1");
+  cluster.CreatePod("first");
+  cluster.Bind("first", "n1");
+  cluster.Pass(1s);
+  const std::string taken = At(cluster.Pod("first"), "status.podIP");
+  std::set<std::string> others;
+  for (int i = 0; i < 260; ++i) {
+    cluster.CreatePod("other");
+    cluster.Bind("other", "n1");
+    cluster.Pass(1s);
+    others.insert(At(cluster.Pod("other"), "status.podIP"));
+    cluster.Do("DELETE", "/api/v1/namespaces/default/pods/other", R"({"gracePeriodSeconds":0})");
+  }
+  EXPECT_EQ(others.size(), 253U);
+  EXPECT_FALSE(others.contains(taken));
 }
 
 TEST(Kubelet, LeavesAReplacementPodOfTheSameNameAlone) {
