@@ -22,7 +22,8 @@ struct DemoOptions {
 
 // Runs the demonstration, with sandbox and scheduler as child processes, which it ends. Prints progress and
 // report to standard output. Returns the exit code: 0; 1 after an error, which has been printed; 130 after
-// SIGINT or SIGTERM. Handles these signals for the whole process.
+// SIGINT or SIGTERM, but 0 if they end a cluster that `keep` has kept running after the report. Handles these
+// signals for the whole process.
 int RunDemo(const DemoOptions& options);
 
 }  // namespace berth::demo
