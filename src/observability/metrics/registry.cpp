@@ -20,6 +20,7 @@ enum class Kind { kCounter, kGauge, kHistogram };
 // elements, but references must stay valid.
 struct Cell {
   std::unique_ptr<Counter> counter;
+  double unit = 1;  // what the counter counts, in the exported unit
   std::unique_ptr<Gauge> gauge;
   std::unique_ptr<Histogram> histogram;
   // By the labels that the owners gave, which may differ from those of the cell. The value is their sum.
@@ -131,7 +132,7 @@ void AppendCell(std::string& out, std::string_view name, const Labels& labels, c
   if (!cell.reads.empty()) {
     for (const auto& [given, read] : cell.reads) value += read();
   } else if (cell.counter) {
-    value = static_cast<double>(cell.counter->Value());
+    value = static_cast<double>(cell.counter->Value()) * cell.unit;
   } else {
     value = static_cast<double>(cell.gauge->Value());
   }
@@ -228,6 +229,15 @@ metrics::Counter& Registry::Counter(std::string_view name, std::string_view help
   std::scoped_lock lock(impl_->mutex);
   Cell& cell = impl_->Find(Kind::kCounter, name, help, labels);
   if (!cell.counter) cell.counter = std::make_unique<metrics::Counter>();
+  return *cell.counter;
+}
+
+metrics::Counter& Registry::NanosecondCounter(std::string_view name, std::string_view help,
+                                              const Labels& labels) {
+  std::scoped_lock lock(impl_->mutex);
+  Cell& cell = impl_->Find(Kind::kCounter, name, help, labels);
+  if (!cell.counter) cell.counter = std::make_unique<metrics::Counter>();
+  cell.unit = 1e-9;
   return *cell.counter;
 }
 

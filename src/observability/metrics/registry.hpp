@@ -40,14 +40,17 @@ class Registry {
   Registry& operator=(const Registry&) = delete;
 
   metrics::Counter& Counter(std::string_view name, std::string_view help, const Labels& labels = {});
+  // Counts nanoseconds and is exported in seconds.
+  metrics::Counter& NanosecondCounter(std::string_view name, std::string_view help,
+                                      const Labels& labels = {});
   metrics::Gauge& Gauge(std::string_view name, std::string_view help, const Labels& labels = {});
   // The first use determines the buckets of the cell.
   metrics::Histogram& Histogram(std::string_view name, std::string_view help, std::span<const double> bounds,
                                 const Labels& labels = {});
 
   // Values that are computed on each scrape. `read` is called on the thread that calls Expose, under the
-  // registry's lock, so it must not call the registry; a second callback for the same cell replaces the
-  // first.
+  // registry's lock, so it must not call the registry; a second callback with the same labels replaces the
+  // first. Callbacks that differ only in values that are not allowed are exported as their sum.
   using Read = std::function<double()>;
   void CallbackGauge(std::string_view name, std::string_view help, const Labels& labels, Read read);
   void CallbackCounter(std::string_view name, std::string_view help, const Labels& labels, Read read);

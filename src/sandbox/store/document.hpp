@@ -37,7 +37,7 @@ class Document {
 // Any JSON value, for bodies that need not be objects (JSON patches).
 Expected<json::value> ParseJson(std::string_view text);
 
-// True if more than that many lists and objects contain each other. Looks no deeper than that.
+// True if more than that many lists and objects contain each other. Deeper levels are not read.
 bool IsNestedDeeper(const json::value& value, std::size_t levels);
 
 // --- reading by path; absent, null and wrong types all count as absent ---

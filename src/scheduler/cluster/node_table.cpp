@@ -69,6 +69,30 @@ Row NodeTable::Find(NodeNameId name) const {
 
 Row NodeTable::Find(std::string_view name) const { return Find(symbols_.node_names.Find(name)); }
 
+std::span<const std::int64_t> NodeTable::allocatable(ResourceId resource) const {
+  const Column* column = ColumnOf(resource);
+  return column != nullptr ? column->allocatable : std::span<const std::int64_t>();
+}
+
+std::span<const std::int64_t> NodeTable::requested(ResourceId resource) const {
+  const Column* column = ColumnOf(resource);
+  return column != nullptr ? column->requested : std::span<const std::int64_t>();
+}
+
+const NodeTable::Column* NodeTable::ColumnOf(ResourceId resource) const {
+  if (resource.value >= columns_.size()) return nullptr;
+  const Column& column = columns_[resource.value];
+  if (!column.built()) {
+    if (column.nodes == 0) return nullptr;
+    BuildColumn(resource);
+  }
+  return &column;
+}
+
+bool NodeTable::IsBuilt(ResourceId resource) const {
+  return resource.value < columns_.size() && columns_[resource.value].built();
+}
+
 std::int64_t NodeTable::RequestedOn(Row row, ResourceId resource) const {
   if (IsBuilt(resource)) return columns_[resource.value].requested[row];
   const auto found = sparse_requested_.find({resource, row});

@@ -73,14 +73,8 @@ class NodeTable {
   // A node's allocatable and requested amount; empty if no node has the resource. Valid until a node is
   // added, changed or removed. Nodes and pods may name any number of resources: only those that a node has
   // and that were read take memory per node, until no node has them.
-  std::span<const std::int64_t> allocatable(ResourceId resource) const {
-    const Column* column = ColumnOf(resource);
-    return column != nullptr ? column->allocatable : std::span<const std::int64_t>();
-  }
-  std::span<const std::int64_t> requested(ResourceId resource) const {
-    const Column* column = ColumnOf(resource);
-    return column != nullptr ? column->requested : std::span<const std::int64_t>();
-  }
+  std::span<const std::int64_t> allocatable(ResourceId resource) const;
+  std::span<const std::int64_t> requested(ResourceId resource) const;
   // The requested amount on one row, also of a resource that no node has.
   std::int64_t RequestedOn(Row row, ResourceId resource) const;
   // The number of resources that take memory per node.
@@ -159,18 +153,9 @@ class NodeTable {
 
     bool built() const { return !allocatable.empty(); }
   };
-  bool IsBuilt(ResourceId resource) const {
-    return resource.value < columns_.size() && columns_[resource.value].built();
-  }
+  bool IsBuilt(ResourceId resource) const;
   // Null if no node has the resource.
-  const Column* ColumnOf(ResourceId resource) const {
-    if (resource.value >= columns_.size()) return nullptr;
-    if (!columns_[resource.value].built()) {
-      if (columns_[resource.value].nodes == 0) return nullptr;
-      BuildColumn(resource);
-    }
-    return &columns_[resource.value];
-  }
+  const Column* ColumnOf(ResourceId resource) const;
   struct TrackedTopology {
     Topology topology;
     boost::unordered_flat_map<LabelId, std::uint32_t> domain_of;

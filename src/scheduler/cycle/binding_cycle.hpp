@@ -79,6 +79,7 @@ class BindingCycles {
   // Requests cancellation of the pod's PreBind plugins. When they have completed, the binding fails with
   // `message` (that of the first call). Returns false if the pod is not in PreBind.
   bool CancelPreBind(std::string_view uid, std::string message);
+  // True until the result of the pod's last PreBind plugin is handled, also after CancelPreBind.
   bool IsInPreBind(std::string_view uid) const;
   // Requests that all PreBind plugins return. For the end of the scheduler: no result is handled after it.
   void RequestStops();

@@ -80,16 +80,15 @@ void MetricsRecorder::PluginTook(ExtensionPoint point, std::string_view plugin, 
 }
 
 metrics::Counter& MetricsRecorder::TimeOf(ExtensionPoint point, std::string_view plugin) {
-  std::shared_ptr<metrics::Counter>& nanoseconds = times_[{plugin, point}];
+  metrics::Counter*& nanoseconds = times_[{plugin, point}];
   if (nanoseconds == nullptr) {
-    nanoseconds = std::make_shared<metrics::Counter>();
-    registry_.CallbackCounter("berth_plugin_seconds_total",
-                              "[ALPHA] Time spent in a plugin at an extension point, extrapolated from the "
-                              "tenth of the attempts that are timed.",
-                              {{"plugin", std::string(plugin)},
-                               {"extension_point", std::string(ExtensionPointName(point))},
-                               {"profile", profile_}},
-                              [nanoseconds] { return static_cast<double>(nanoseconds->Value()) * 1e-9; });
+    nanoseconds = &registry_.NanosecondCounter(
+        "berth_plugin_seconds_total",
+        "[ALPHA] Time spent in a plugin at an extension point, extrapolated from the tenth of the attempts "
+        "that are timed.",
+        {{"plugin", std::string(plugin)},
+         {"extension_point", std::string(ExtensionPointName(point))},
+         {"profile", profile_}});
   }
   return *nanoseconds;
 }

@@ -130,8 +130,7 @@ class MetricsRecorder {
   // the names belong to the plugins, which outlive this object
   std::map<PluginKey, metrics::Histogram*> plugins_;
   std::map<std::tuple<std::string_view, std::string_view, std::string_view>, metrics::Histogram*> hints_;
-  // In nanoseconds; shared with the registry, which reports seconds and may live longer.
-  std::map<std::pair<std::string_view, ExtensionPoint>, std::shared_ptr<metrics::Counter>> times_;
+  std::map<std::pair<std::string_view, ExtensionPoint>, metrics::Counter*> times_;  // in nanoseconds
   std::map<std::pair<std::string_view, ExtensionPoint>, metrics::Counter*> evaluations_;
 };
 
