@@ -757,7 +757,7 @@ MUTANTS = [
            "    for (const api::PodPtr& pod : Without(row.pods, state->pods)) cache.RemovePod(pod->metadata.uid);\n", "",
            "explanations name pods in the way that have ended", ("scheduler_evaluation", )),
     Mutant("summaries-show-all-advice", "src/scheduler/explanation/explanation_json.cpp",
-           "  if (advice.change.changes_cluster()) return false;\n", "",
+           "  if (advice.change.changes_cluster() || advice.names_node) return false;\n", "",
            "developers read names of pods of other namespaces", ("scheduler_explanation", )),
     Mutant("access-to-a-pod-suffices-for-all-views", "src/process/scheduler_api_paths.cpp",
            '!view.empty() && view != "summary"', "view.empty() && !view.empty()",
