@@ -188,6 +188,20 @@ func memory(metrics string) int64 {
 	return 0
 }
 
+// cutOff returns whether there are disagreements, and for each of them berth's search for an explanation was cut off.
+func (f *findings) cutOff() (bool, error) {
+	for _, raw := range f.report.Disagreements {
+		var one struct{ Because string }
+		if err := json.Unmarshal(raw, &one); err != nil {
+			return false, err
+		}
+		if one.Because != "the search for an explanation reached its limit" {
+			return false, nil
+		}
+	}
+	return len(f.report.Disagreements) > 0, nil
+}
+
 // wrong returns all violations; bindings is the number of bindings.
 func (f *findings) wrong(bound int64, sampling bool) []string {
 	var wrong []string

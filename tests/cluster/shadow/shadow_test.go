@@ -39,3 +39,24 @@ func TestOnlyDisagreementsNextToAFailedBindingAreLeftOut(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlySearchesThatWereCutOffAreRepeated(t *testing.T) {
+	const limit = `{"because": "the search for an explanation reached its limit"}`
+	for _, test := range []struct {
+		disagreements []string
+		cutOff        bool
+	}{
+		{nil, false},
+		{[]string{limit}, true},
+		{[]string{limit, `{"because": "another reason"}`}, false},
+		{[]string{`{}`}, false},
+	} {
+		var f findings
+		for _, raw := range test.disagreements {
+			f.report.Disagreements = append(f.report.Disagreements, json.RawMessage(raw))
+		}
+		if cutOff, err := f.cutOff(); err != nil || cutOff != test.cutOff {
+			t.Errorf("%v: cut off: %v, %v", test.disagreements, cutOff, err)
+		}
+	}
+}
