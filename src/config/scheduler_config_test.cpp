@@ -266,8 +266,8 @@ INSTANTIATE_TEST_SUITE_P(
             "- {schedulerName: a, plugins: {queueSort: {enabled: [{name: A}]}}, pluginConfig: [{name: A, "
             "args: {x: 1}}]}\n"
             "- {schedulerName: b, plugins: {queueSort: {enabled: [{name: A}]}}, pluginConfig: [{name: A, "
-            "args: {y: 3, x: 2}}]}\n",
-            "profiles[1].pluginConfig.args: Invalid value: {\"x\":2,\"y\":3}: queueSort must be the same for "
+            "args: {z: 3, x: 2}}]}\n",
+            "profiles[1].pluginConfig.args: Invalid value: {\"x\":2,\"z\":3}: queueSort must be the same for "
             "all profiles"},
         InvalidConfigCase{
             "ArgumentsOfTheQueueSortNotInTheFirstProfile",
