@@ -427,6 +427,7 @@ TEST_F(Failing, NodesStayReadyAfterAPauseOfTheProcess) {
 
 TEST_F(Failing, AHealthyNodePostsItsConditionsAgain) {
   MakeWeb();
+  cluster.Pass(10s);  // until the check of new nodes is over
   const auto ready_pods = [&] {
     return At(cluster.Read("/apis/apps/v1", "deployments", "web"), "status.readyReplicas");
   };
