@@ -2,9 +2,9 @@
 
 #include <boost/unordered/unordered_flat_set.hpp>
 
-#include "http/origin.hpp"
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/client/object_store.hpp"
+#include "kubernetes/client/reflector_requests.hpp"
 #include "observability/log/log.hpp"
 
 namespace berth::client {
@@ -16,10 +16,6 @@ constexpr BackoffOptions kReadBackoff{.initial = 100ms, .factor = 2, .jitter = 0
 // The time that the watch has to prove freshness before the whole collection is read.
 constexpr Duration kHead = 20ms;
 constexpr Duration kReadInterval = 5s;
-// Protobuf costs an API server a fifth of what JSON does.
-constexpr const char* kNamesAndVersions =
-    "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 bool IsNumber(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
@@ -59,19 +55,11 @@ void FreshnessBarrier::Start() {
 }
 
 void FreshnessBarrier::Read(bool whole) {
-  ApiRequest request{.path = options_.path + "?", .timeout = 15s, .accept = kNamesAndVersions};
-  if (!options_.field_selector.empty()) {
-    request.path += "fieldSelector=" + http::EncodeQuery(options_.field_selector) + "&";
-  }
-  // The server's cache already has that version, so it need not read etcd again.
-  request.path +=
-      whole ? "resourceVersion=" + http::EncodeQuery(wanted_) + "&resourceVersionMatch=NotOlderThan&"
-            : "limit=1&";
-  request.path.pop_back();  // the question mark or the last separator
-  call_ = api_.Send(std::move(request), [this, whole](Reply reply) {
-    call_ = 0;
-    OnRead(whole, std::move(reply));
-  });
+  call_ = api_.Send(VersionsRequest(options_.path, options_.field_selector, whole ? wanted_ : ""),
+                    [this, whole](Reply reply) {
+                      call_ = 0;
+                      OnRead(whole, std::move(reply));
+                    });
 }
 
 void FreshnessBarrier::OnRead(bool whole, Reply reply) {
@@ -87,11 +75,13 @@ void FreshnessBarrier::OnRead(bool whole, Reply reply) {
     wanted_ = list->resource_version;
     if (Restored()) {
       log::Warning(
-          "The API server is at an older version than the watch, as after a restore; scheduling waits",
+          "The API server is at an older version than the watch, as after a restore; scheduling waits for a "
+          "new list",
           {{"resource", options_.resource}, {"version", wanted_}, {"watch", last_at_start_}});
+      view_.list_again();
     }
   }
-  if (EndIfFresh()) return;
+  if (EndIfFresh() || Restored()) return;
   if (!whole) return Again(kHead);
   Compare(*list);
   Again(kReadInterval);
@@ -102,33 +92,29 @@ void FreshnessBarrier::Compare(const api::VersionList& list) {
   awaited_.clear();
   compared_ = !view_.last_version().empty();  // else the first state is compared
   if (!compared_) return;
-  const bool restored = Restored();
   std::size_t found = 0;
   for (const auto& item : list.items) {
     const std::string* known = view_.version_of(item.ns, item.name);
     if (known != nullptr) ++found;
-    if (known != nullptr &&
-        (restored ? *known == item.resource_version : VersionReached(*known, item.resource_version)))
-      continue;
+    if (known != nullptr && VersionReached(*known, item.resource_version)) continue;
     std::string key =
         item.ns.empty() ? std::string(item.name) : std::string(item.ns).append("/").append(item.name);
     if (view_.unreadable(key)) continue;
-    awaited_.emplace(std::move(key), IsAnyRegistered{std::string(item.resource_version)});
+    awaited_.emplace(std::move(key), Awaited{std::string(item.resource_version)});
   }
   if (found == view_.size()) return;
   boost::unordered_flat_set<ObjectKey, ByKey, ByKey> listed;
   listed.reserve(list.items.size());
   for (const auto& item : list.items) listed.insert(ObjectKey{item.ns, item.name});
   view_.each([&](const std::string& key, const std::string& version) {
-    const bool newer = !restored && VersionBefore(list.resource_version, version);
+    const bool newer = VersionBefore(list.resource_version, version);
     if (!newer && !listed.contains(ObjectKey::Split(key))) {
-      awaited_.emplace(key, IsAnyRegistered{.version = list.resource_version, .gone = true});
+      awaited_.emplace(key, Awaited{.version = list.resource_version, .gone = true});
     }
   });
 }
 
 void FreshnessBarrier::OnEvent(std::string_view key, std::string_view version, bool gone) {
-  last_at_start_.clear();
   if (wanted_.empty() || EndIfFresh()) return;
   const auto found = awaited_.find(std::string(key));
   if (found == awaited_.end()) return;
@@ -139,7 +125,7 @@ void FreshnessBarrier::OnEvent(std::string_view key, std::string_view version, b
 }
 
 void FreshnessBarrier::OnProgress(bool replaced) {
-  last_at_start_.clear();
+  if (replaced) last_at_start_.clear();
   if (wanted_.empty() || EndIfFresh()) return;
   if (!replaced) return;
   // A state from a cache older than the read: the comparison is no longer valid.

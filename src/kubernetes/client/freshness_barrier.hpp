@@ -30,6 +30,8 @@ struct FreshnessView {
   // the last version the watch has delivered; empty: no state yet
   std::function<std::string_view()> last_version;
   std::function<bool(std::string_view key)> unreadable;
+  // Requests a new list without a version instead of the current watch.
+  std::function<void()> list_again;
 };
 
 struct FreshnessBarrierOptions {
@@ -47,8 +49,8 @@ struct FreshnessBarrierOptions {
 //     other object that is older than R. In a quiet cluster the watch delivers nothing, and this is the
 //     proof. Only names and versions are requested (PartialObjectMetadataList).
 // A view that was newer than R before the read has the versions of another history: the API server's data
-// were restored from a backup, and its watch is silent. Such a view is as new as R only once it has received
-// an event, a bookmark or a new list, or if it equals a full read.
+// were restored from a backup. Later events do not tell what the view lacks of the new history, so that it is
+// listed again. Only that list makes it as new as R.
 //
 // A read is repeated if it fails, or if it has led to no result after five seconds. `done` is called once, on
 // the loop. One thread; a barrier that is destroyed earlier calls nothing.
@@ -87,13 +89,13 @@ class FreshnessBarrier {
   Done done_;
   Backoff backoff_;
   std::string wanted_{};         // R of the first successful read
-  std::string last_at_start_{};  // the view's version before that read; empty: none, or it has progressed
+  std::string last_at_start_{};  // the view's version before that read; empty: none, or it was replaced
   // Objects that the view must receive, with the required version; a deletion also satisfies the requirement.
-  struct IsAnyRegistered {
+  struct Awaited {
     std::string version;
     bool gone = false;
   };
-  FlatTextMap<IsAnyRegistered> awaited_{};
+  FlatTextMap<Awaited> awaited_{};
   bool compared_ = false;
   Api::CallId call_ = 0;
   http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;

@@ -247,8 +247,8 @@ struct ClusterSource::Impl {
     if (--unproven > 0) return;
     registry
         .Histogram("berth_leader_barrier_seconds",
-                   "[ALPHA] Time from acquiring the lease until all writes of the previous leader have been "
-                   "received.",
+                   "[ALPHA] Time from acquiring the lease, or from the first lists if they are later, until "
+                   "all writes of the previous leader have been received.",
                    metrics::ExponentialBuckets(0.001, 2, 16))
         .Observe(seconds);
     log::Info("All writes of the previous leader have been received", {{"seconds", seconds}});

@@ -1,6 +1,7 @@
 #include "kubernetes/client/reflector.hpp"
 
 #include <optional>
+#include <utility>
 
 #include "base/random.hpp"
 #include "base/text_map.hpp"
@@ -77,6 +78,8 @@ struct AnyReflector::Impl {
   void List(const ReflectorAction& action);
   void OnListed(Reply reply);
   void OpenStream(const ReflectorAction& action);
+  void ReadVersion();
+  void OnVersion(Reply reply);
   bool OnLine(std::string_view line);
   void OnInitial(const api::AnyEvent& event);
   void OnChange(const api::AnyEvent& event);
@@ -102,6 +105,8 @@ void AnyReflector::Impl::Do(const ReflectorAction& action) {
       return OpenStream(action);
     case Kind::kList:
       return List(action);
+    case Kind::kReadVersion:
+      return ReadVersion();
     case Kind::kWait:
       timer = loop.After(action.delay, [this] {
         timer = http::Loop::TimerId::kNone;
@@ -195,6 +200,32 @@ void AnyReflector::Impl::OpenStream(const ReflectorAction& action) {
                    [this](Reply reply) { OnStreamEnd(std::move(reply)); });
 }
 
+void AnyReflector::Impl::ReadVersion() {
+  call = api.Send(VersionsRequest(options.path, options.field_selector),
+                  [this](Reply reply) { OnVersion(std::move(reply)); });
+}
+
+void AnyReflector::Impl::OnVersion(Reply reply) {
+  call = 0;
+  if (!reply) {
+    LogFailure("Failed to read the server's version", reply.error());
+    return Do(state.OnVersionFailed(reply.error(), loop.Now()));
+  }
+  const auto list = decoder.Versions(*reply);
+  if (!list) {
+    const RequestError error{.code = list.error().code, .message = list.error().message};
+    LogFailure("Failed to read the server's version", error);
+    return Do(state.OnVersionFailed(error, loop.Now()));
+  }
+  if (VersionBefore(list->resource_version, state.last_version())) {
+    log::Warning("The API server is at an older version than the watch, as after a restore; listing again",
+                 {{"resource", options.resource},
+                  {"version", list->resource_version},
+                  {"watch", state.last_version()}});
+  }
+  Do(state.OnVersion(list->resource_version));
+}
+
 bool AnyReflector::Impl::OnLine(std::string_view line) {
   const auto event = decoder.Event(decoded_kind, line);
   if (!event) {
@@ -284,7 +315,13 @@ void AnyReflector::Impl::ProveFresh(std::move_only_function<void(std::string_vie
           },
       .size = [this] { return store.size(); },
       .last_version = [this] { return synced ? std::string_view(state.last_version()) : std::string_view(); },
-      .unreadable = [this](std::string_view key) { return skipped_keys.contains(std::string(key)); }};
+      .unreadable = [this](std::string_view key) { return skipped_keys.contains(std::string(key)); },
+      .list_again =
+          [this] {
+            loop.Cancel(std::exchange(timer, http::Loop::TimerId::kNone));
+            if (call != 0) api.Cancel(std::exchange(call, 0));
+            Do(state.OnRestored());
+          }};
   catch_up = std::make_unique<FreshnessBarrier>(
       loop, api, decoder, random,
       FreshnessBarrierOptions{

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "kubernetes/client/freshness_barrier.hpp"
+
 namespace berth::client {
 namespace {
 
@@ -10,9 +12,8 @@ using namespace std::chrono_literals;
 constexpr int kPageSize = 500;
 // A watch that ends sooner without an event counts as failed, even without an error.
 constexpr Duration kShortWatch = 1s;
-// API servers send a bookmark every minute, but none to a watch at a version that they do not have yet. After
-// a restore from a backup such a watch would stay silent; a list at its version fails and is repeated without
-// it.
+// A watch at a version that the server does not have yet stays silent, as after a restore from a backup. So
+// may others: bookmarks, usually one per minute, depend on how often etcd reports its progress.
 constexpr Duration kSilenceMax = 150s;
 constexpr BackoffOptions kListBackoff{
     .initial = 800ms, .factor = 2, .jitter = 1, .cap = 30s, .reset_after = 2min};
@@ -66,6 +67,11 @@ ReflectorAction ReflectorState::Watch() {
   doing_ = Kind::kWatch;
   ignore_added_ = AnyVersion(last_version_);
   return {.kind = Kind::kWatch, .resource_version = last_version_, .timeout_seconds = TimeoutSeconds()};
+}
+
+ReflectorAction ReflectorState::ReadVersion() {
+  doing_ = Kind::kReadVersion;
+  return {.kind = Kind::kReadVersion};
 }
 
 ReflectorAction ReflectorState::Wait(Kind then, MonoTime now) {
@@ -123,14 +129,27 @@ ReflectorAction ReflectorState::OnWatchEnd(const StreamEnd& end, MonoTime now) {
   if (!end.error || ConnectionLost(*end.error)) {
     if (VeryShort(end)) return Wait(Kind::kWait, now);
     silent_ = end.events == 0 ? silent_ + end.lasted : Duration::zero();
-    if (silent_ < kSilenceMax) return Watch();
-    silent_ = Duration::zero();
-    return Start();
+    return silent_ < kSilenceMax ? Watch() : ReadVersion();
   }
   if (ShouldRetryLater(*end.error)) return Wait(Kind::kWatch, now);
   // An expired version does not set version_unavailable_: a list at that version means "at least as new as",
   // and requesting an older one could return a state older than the current one.
   return Wait(Kind::kWait, now);
+}
+
+ReflectorAction ReflectorState::OnVersion(const std::string& version) {
+  silent_ = Duration::zero();
+  return VersionBefore(version, last_version_) ? OnRestored() : Watch();
+}
+
+ReflectorAction ReflectorState::OnVersionFailed(const RequestError& error, MonoTime now) {
+  NoteReachability(error);
+  return Wait(Kind::kWatch, now);
+}
+
+ReflectorAction ReflectorState::OnRestored() {
+  version_unavailable_ = true;
+  return Start();
 }
 
 ReflectorState::PageTaken ReflectorState::OnPage(const std::string& resource_version,

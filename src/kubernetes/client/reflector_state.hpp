@@ -6,9 +6,9 @@
 //               v                      v
 //             list ──pages──> watch   wait ──> Start
 //
-// Three rules differ from client-go: the first answer after an outage restarts the delays; a watch without
-// events is not reopened for ever, but replaced by a new list; and a streamed list that has failed twice is
-// followed by a delay and an ordinary list.
+// Three rules differ from client-go: the first answer after an outage restarts the delays; if watches deliver
+// nothing for long, the server's version is read, and a lower one leads to a new list; and a streamed list
+// that has failed twice is followed by a delay and an ordinary list.
 //
 // The caller executes the returned action and reports its result; one action at a time, one thread.
 #pragma once
@@ -27,7 +27,8 @@ struct ReflectorAction {
     kStreamList,  // watch with sendInitialEvents; once synced the stream continues as a watch
     kList,        // one page
     kWatch,
-    kWait,  // then call Resume
+    kReadVersion,  // the server's version, from a quorum; then call OnVersion or OnVersionFailed
+    kWait,         // then call Resume
   };
   Kind kind = Kind::kWait;
   std::string resource_version{};
@@ -70,6 +71,11 @@ class ReflectorState {
   PageTaken OnPage(const std::string& resource_version, const std::string& continue_token);
   ReflectorAction OnListFailed(const RequestError& error, MonoTime now);
 
+  ReflectorAction OnVersion(const std::string& version);
+  ReflectorAction OnVersionFailed(const RequestError& error, MonoTime now);
+  // The server's data were replaced by older ones, as by a restore from a backup. Ends any other action.
+  ReflectorAction OnRestored();
+
   const std::string& last_version() const { return last_version_; }
 
  private:
@@ -78,6 +84,7 @@ class ReflectorState {
   ReflectorAction StreamList();
   ReflectorAction FirstPage();
   ReflectorAction Watch();
+  ReflectorAction ReadVersion();
   ReflectorAction Wait(Kind then, MonoTime now);
   ReflectorAction OnStreamListEnd(const StreamEnd& end, MonoTime now);
   ReflectorAction OnWatchEnd(const StreamEnd& end, MonoTime now);
@@ -87,7 +94,7 @@ class ReflectorState {
   const bool streaming_;
   Random& random_;
   Backoff backoff_;
-  Duration silent_{};         // of the last watches, without an event or an error of the server
+  Duration silent_{};         // of the last watches, without an event
   bool unreachable_ = false;  // the last failure was that of a connection
   Kind doing_ = Kind::kWait;
   Kind after_wait_ = Kind::kWait;  // kWait: start a new round

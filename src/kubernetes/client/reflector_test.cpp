@@ -343,6 +343,7 @@ TEST_F(ReflectorTest, ALongWatchWithoutEventsIsNotAFailure) {
 
 class ReflectorSilence : public ReflectorTest {
  protected:
+  static constexpr const char* kReadVersion = "GET /api/v1/nodes?limit=1";
   // The watch receives nothing until its idle timeout.
   void StaySilent() {
     loop_.Advance(90s);
@@ -350,14 +351,14 @@ class ReflectorSilence : public ReflectorTest {
   }
 };
 
-TEST_F(ReflectorSilence, AWatchThatStaysSilentAfterARestoreOfTheServerIsListedAgain) {
+TEST_F(ReflectorSilence, AServerWhoseVersionFellIsListedAgain) {
   BeginListed(100, {NodeJson("a", 50), NodeJson("b", 60)});
   StaySilent();
   EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=100")));
   StaySilent();
-  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?resourceVersion=100");
-  api_.Answer(Refused(504, "Timeout", {"ResourceVersionTooLarge"}));
-  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes");
+  EXPECT_EQ(LastRequest(), kReadVersion);
+  api_.Answer(ListJson(90, {NodeJson("a", 40)}));
+  EXPECT_EQ(LastRequest(), "GET /api/v1/nodes?limit=500");
   api_.Answer(ListJson(90, {NodeJson("a", 40), NodeJson("c", 80)}));
   EXPECT_THAT(Seen(), ElementsAre("a@50>a@40", "+c@80", "-b@60"));
   EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=90")));
@@ -366,7 +367,7 @@ TEST_F(ReflectorSilence, AWatchThatStaysSilentAfterARestoreOfTheServerIsListedAg
   EXPECT_THAT(loop_.delays(), IsEmpty());
 }
 
-TEST_F(ReflectorSilence, AStreamedListIsRepeatedToo) {
+TEST_F(ReflectorSilence, AStreamedListIsRepeatedWithoutAVersion) {
   Begin(true);
   api_.Line(Bookmark(100, true));
   StaySilent();
@@ -374,7 +375,33 @@ TEST_F(ReflectorSilence, AStreamedListIsRepeatedToo) {
   EXPECT_THAT(LastRequest(), AllOf(HasSubstr("resourceVersion=100"), Not(HasSubstr("sendInitialEvents"))))
       << "the first stream had an event";
   StaySilent();
-  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("resourceVersion=100"), HasSubstr("sendInitialEvents=true")));
+  EXPECT_EQ(LastRequest(), kReadVersion);
+  api_.Answer(ListJson(90, {}));
+  EXPECT_THAT(LastRequest(), AllOf(Not(HasSubstr("resourceVersion=")), HasSubstr("sendInitialEvents=true")));
+}
+
+TEST_F(ReflectorSilence, AQuietServerIsWatchedOn) {
+  BeginListed(100, {NodeJson("a", 50)});
+  for (int i = 0; i < 2; ++i) {
+    StaySilent();
+    StaySilent();
+    EXPECT_EQ(LastRequest(), kReadVersion);
+    api_.Answer(ListJson(100 + i, {NodeJson("a", 50)}));
+    EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=100")));
+  }
+  EXPECT_THAT(Seen(), IsEmpty());
+}
+
+TEST_F(ReflectorSilence, AFailedReadOfTheVersionIsRepeatedAfterTheNextSilence) {
+  BeginListed(100, {});
+  StaySilent();
+  StaySilent();
+  api_.Answer(Refused(503, "ServiceUnavailable"));
+  EXPECT_THAT(loop_.delays().back(), AllOf(Ge(800ms), Lt(1600ms)));
+  loop_.Advance(1600ms);
+  EXPECT_THAT(LastRequest(), AllOf(HasSubstr("WATCH"), HasSubstr("resourceVersion=100")));
+  StaySilent();
+  EXPECT_EQ(LastRequest(), kReadVersion);
 }
 
 TEST_F(ReflectorSilence, ABookmarkEndsTheSilence) {
