@@ -24,6 +24,7 @@ Expected<int> LongRunningProcess::Execute(std::vector<std::string> notes) {
   if (auto hangup = OnHangup()) signals_.OnHangup(std::move(hangup));
   signals_.OnFirst([this] {
     stopping_.store(true, std::memory_order_relaxed);
+    forced_end_.Within(kMaxStop);
     Stop();
   });
   auto code = Run();

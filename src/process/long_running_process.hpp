@@ -38,6 +38,8 @@ class LongRunningProcess {
  protected:
   // Exceeds the limits of all steps of an orderly end together: what is left then is blocked.
   static constexpr std::chrono::seconds kMaxEnd{30};
+  // From the signal, with what Run does until its end: a plugin that blocks the loop delays that for ever.
+  static constexpr std::chrono::seconds kMaxStop{60};
 
   // The registry contains the metrics of the process and of credential plugins.
   explicit LongRunningProcess(metrics::RegistryOptions metrics_options = {});
