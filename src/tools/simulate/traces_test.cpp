@@ -248,7 +248,8 @@ TEST(Borg2019, AnInstanceRunsFromScheduleToItsEndAndReturnsAfterAnEviction) {
       {"i",
        "time,type,collection_id,instance_index,priority,resource_request.cpus,resource_request.memory\n"
        "1000000,0,1,0,200,0.25,0.125\n2000000,3,1,0,200,0.25,0.125\n5000000,4,1,0,200,0.25,0.125\n"
-       "6000000,3,1,0,200,,\n7000000,9,1,0,200,,\n16000000,6,1,0,200,,\n3000000,0,1,1,100,0.25,0.125\n"},
+       "6000000,3,1,0,200,,\n7000000,9,1,0,200,,\n16000000,6,1,0,200,,\n3000000,0,1,1,100,0.25,0.125\n"
+       "9223372036854775807,6,1,1,100,,\n9223372036854775807,0,1,2,100,0.25,0.125\n"},
       source, builder);
   ASSERT_TRUE(read) << read.error().message;
   ASSERT_TRUE(builder.Finish());
@@ -258,7 +259,7 @@ TEST(Borg2019, AnInstanceRunsFromScheduleToItsEndAndReturnsAfterAnEviction) {
   ASSERT_EQ(workload.trace.size(), 3u);
   EXPECT_EQ(workload.trace[0].arrival, 1s);
   EXPECT_EQ(workload.trace[0].lifetime, 3s);
-  EXPECT_EQ(workload.trace[1].lifetime, std::nullopt);  // the second instance does not end
+  EXPECT_EQ(workload.trace[1].lifetime, std::nullopt);  // the second instance ends after the trace
   EXPECT_EQ(workload.trace[2].arrival, 5s);
   EXPECT_EQ(workload.trace[2].lifetime, 10s);
   EXPECT_EQ(workload.kinds[workload.trace[0].kind].model.spec.priority, 200);
