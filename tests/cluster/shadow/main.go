@@ -122,7 +122,7 @@ func compare(ctx context.Context, o *options, directory string) (wrong []string,
 	if allocated := churn.allocated.Load(); allocated < leastAllocated {
 		wrong = append(wrong, fmt.Sprintf("only %d bound pods had devices: the workload is too easy", allocated))
 	}
-	cutOff, err = found.cutOff()
+	cutOff, err = found.cutOff(wrong)
 	return wrong, cutOff, err
 }
 

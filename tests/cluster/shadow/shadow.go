@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,8 +189,12 @@ func memory(metrics string) int64 {
 	return 0
 }
 
-// cutOff returns whether there are disagreements, and for each of them berth's search for an explanation was cut off.
-func (f *findings) cutOff() (bool, error) {
+// cutOff returns whether searches for an explanation that were cut off are the only violations.
+func (f *findings) cutOff(wrong []string) (bool, error) {
+	ofDisagreements := regexp.MustCompile(`^(\d+ x |disagreement: )`)
+	if slices.ContainsFunc(wrong, func(what string) bool { return !ofDisagreements.MatchString(what) }) {
+		return false, nil
+	}
 	for _, raw := range f.report.Disagreements {
 		var one struct{ Because string }
 		if err := json.Unmarshal(raw, &one); err != nil {

@@ -44,18 +44,20 @@ func TestOnlySearchesThatWereCutOffAreRepeated(t *testing.T) {
 	const limit = `{"because": "the search for an explanation reached its limit"}`
 	for _, test := range []struct {
 		disagreements []string
+		wrong         []string
 		cutOff        bool
 	}{
-		{nil, false},
-		{[]string{limit}, true},
-		{[]string{limit, `{"because": "another reason"}`}, false},
-		{[]string{`{}`}, false},
+		{nil, nil, false},
+		{[]string{limit}, []string{"1 x placeable", "disagreement: " + limit}, true},
+		{[]string{limit}, []string{"1 x placeable", "berth sent POST /api/v1/pods"}, false},
+		{[]string{limit, `{"because": "another reason"}`}, nil, false},
+		{[]string{`{}`}, nil, false},
 	} {
 		var f findings
 		for _, raw := range test.disagreements {
 			f.report.Disagreements = append(f.report.Disagreements, json.RawMessage(raw))
 		}
-		if cutOff, err := f.cutOff(); err != nil || cutOff != test.cutOff {
+		if cutOff, err := f.cutOff(test.wrong); err != nil || cutOff != test.cutOff {
 			t.Errorf("%v: cut off: %v, %v", test.disagreements, cutOff, err)
 		}
 	}
