@@ -538,6 +538,21 @@ TEST(Dump, StoresEveryKindByKeyWithDefaults) {
   EXPECT_THAT(dump.Of<Pod>(), IsEmpty());
 }
 
+TEST(Dump, IgnoresObjectsOfOtherGroupsWithTheSameKind) {
+  const std::string object = R"({"metadata": {"name": "a"}, "spec": {}})";
+  Dump dump;
+  ASSERT_TRUE(dump.Add({"Service", "serving.knative.dev", object, ""}));
+  ASSERT_TRUE(dump.Add({"ReplicaSet", "example.com", object, ""}));
+  EXPECT_THAT(dump.Of<Service>(), IsEmpty());
+  EXPECT_THAT(dump.Of<ReplicaSet>(), IsEmpty());
+  ASSERT_TRUE(dump.Add({"Service", "", object, ""}));
+  ASSERT_TRUE(dump.Add({"ReplicaSet", "apps", object, ""}));
+  ASSERT_TRUE(dump.Add({"ElasticQuota", "scheduling.sigs.k8s.io", object, ""}));
+  EXPECT_EQ(dump.Of<Service>().size(), 1U);
+  EXPECT_EQ(dump.Of<ReplicaSet>().size(), 1U);
+  EXPECT_EQ(dump.Of<ElasticQuota>().size(), 1U);
+}
+
 TEST(Dump, RejectsObjectsWithoutANameAndInvalidObjects) {
   Dump dump;
   EXPECT_EQ(dump.Add({"CSINode", "storage.k8s.io", "{}", ""}).error().message,

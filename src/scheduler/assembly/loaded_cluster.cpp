@@ -27,7 +27,12 @@ api::PodPtr LoadedCluster::FindPod(const std::string& key) const {
 }
 
 std::string LoadedCluster::Add(const api::Document& document) {
-  ++kinds_[document.kind];
+  // Other projects have kinds with the same names, such as Node of longhorn.io. They are counted by their
+  // whole names: they are not the nodes of the cluster.
+  const bool core = document.group.empty();
+  const bool pod_or_node = document.kind == "Pod" || document.kind == "Node";
+  ++kinds_[pod_or_node && !core ? fmt::format("{}.{}", document.kind, document.group) : document.kind];
+  if (pod_or_node && !core) return "";
   if (document.kind == "Pod") {
     auto pod = decoder_.Object<api::Pod>(document.json);
     if (!pod) return pod.error().message;
@@ -40,7 +45,7 @@ std::string LoadedCluster::Add(const api::Document& document) {
     api::ApplyDefaults(*node);
     auto shared = std::make_shared<const api::Node>(std::move(*node));
     nodes_.insert_or_assign(shared->metadata.name, shared);
-  } else if (document.kind == "PriorityClass") {
+  } else if (document.kind == "PriorityClass" && (core || document.group == "scheduling.k8s.io")) {
     if (std::string wrong = AddPriorityClass(document.json); !wrong.empty()) return wrong;
     if (auto added = others_.Add(document); !added) return added.error().message;
   } else if (auto added = others_.Add(document); !added) {

@@ -42,6 +42,7 @@ Expected<Cluster> ReadCluster(const std::string& file) {
   api::Decoder decoder;
   bool has_pod = false;
   for (const api::Document& document : documents->objects) {
+    if (!document.group.empty()) continue;  // of another project, such as Node of longhorn.io
     if (document.kind == "Node") {
       BERTH_TRY(const api::Node node, decoder.Object<api::Node>(document.json));
       cluster.nodes.push_back({node.metadata.name, document.json});
