@@ -45,24 +45,25 @@ void OnlyNodes(berth_reply* reply, const char* const* names, std::size_t count) 
 
 // --- arguments ---
 
+// Returns whether the field is present and was read; else `value` is unchanged.
 template <class T>
-void Take(berth_reply* reply, const char* field, T& value) {
-  if (reply->arguments == nullptr) return;
-  reply->arguments->used = true;
-  reply->arguments->fields.Read(OrEmpty(field), value);
+bool Take(berth_reply* reply, const char* field, T& value) {
+  if (reply->arguments == nullptr) return false;
+  ArgumentReader& arguments = *reply->arguments;
+  arguments.used = true;
+  arguments.fields.Read(OrEmpty(field), value);
+  // After a value of a wrong type the plugin is rejected.
+  return arguments.fields.Has(OrEmpty(field)) && !arguments.problems.fatal();
 }
 
 void TakeInt(berth_reply* reply, const char* field, std::int64_t* value) { Take(reply, field, *value); }
 void TakeNumber(berth_reply* reply, const char* field, double* value) { Take(reply, field, *value); }
 void TakeBool(berth_reply* reply, const char* field, std::int32_t* value) {
-  bool taken = *value != 0;
-  Take(reply, field, taken);
-  *value = taken ? 1 : 0;
+  if (bool taken = false; Take(reply, field, taken)) *value = taken ? 1 : 0;
 }
 void TakeText(berth_reply* reply, const char* field, const char** value) {
-  std::string taken = OrEmpty(*value);
-  Take(reply, field, taken);
-  if (reply->arguments != nullptr) *value = reply->arguments->texts.emplace_back(std::move(taken)).c_str();
+  if (std::string taken; Take(reply, field, taken))
+    *value = reply->arguments->texts.emplace_back(std::move(taken)).c_str();
 }
 
 // --- declarations in create ---

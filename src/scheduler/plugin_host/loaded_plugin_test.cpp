@@ -166,6 +166,29 @@ TEST_F(Loaded, ArgumentsAreDecodedStrictly) {
   EXPECT_EQ(TryMake().error().message, "create returned NULL without an error text");
 }
 
+TEST_F(Loaded, ArgumentsThatAreAbsentLeaveTheVariablesUnchanged) {
+  const char* const usual = "red";
+  const char* none = nullptr;
+  const char* text = usual;
+  std::int32_t hard = -1;
+  script.pre_filter = [](auto*, auto*) { return BERTH_SUCCESS; };
+  script.create = [&](berth_reply* reply) {
+    host().take_text(reply, "absent", &none);
+    host().take_text(reply, "colour", &text);
+    host().take_bool(reply, "hard", &hard);
+    return true;
+  };
+  for (const char* arguments : {"{}", "{absent: null, colour: null, hard: null}"}) {
+    EXPECT_TRUE(TryMake(arguments)) << arguments;
+    EXPECT_EQ(none, nullptr) << arguments;
+    EXPECT_EQ(text, usual) << arguments;
+    EXPECT_EQ(hard, -1) << arguments;
+  }
+  EXPECT_THAT(TryMake("colors: blue").error().message, HasSubstr("unknown field \"colors\""));
+  EXPECT_TRUE(TryMake("hard: true"));
+  EXPECT_EQ(hard, 1);
+}
+
 TEST_F(Loaded, FilterNodeIsCalledPerNode) {
   script.filter_node = [&](const berth_attempt* attempt, std::uint32_t row,
                            berth_reply* reply) -> std::int32_t {
