@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "kubernetes/api/decode_common.hpp"
 #include "kubernetes/api/wire/message.hpp"
@@ -149,8 +150,10 @@ Expected<T> ReadObject(std::string_view text, const RetainedFields& retained, Sh
 template <Known T>
 Expected<AnyList> ReadList(std::string_view text, const RetainedFields& retained, Sharing& sharing) {
   AnyList list;
+  // Only at the first item: many items that cannot be decoded may precede the first object.
+  bool reserved = false;
   const auto item = [&](Message& at) {
-    if (list.items.empty()) list.items.reserve(RunLength(at));
+    if (!std::exchange(reserved, true)) list.items.reserve(RunLength(at));
     Skipped skipped;
     if (auto object = ReadItem<T>(TakeMessage(at), retained, sharing, skipped)) {
       list.items.push_back(std::move(object));

@@ -240,6 +240,16 @@ TEST(Wire, AListSkipsInvalidObjects) {
   EXPECT_EQ(list->skipped[1].key, "");
 }
 
+// Counting the items that follow each of them would take many seconds.
+TEST(Wire, ItemsThatCannotBeDecodedAreSkippedInLinearTime) {
+  std::vector<std::string> items(50'000, "\x0a\x7f");
+  items.push_back(PodBytes("a"));
+  const auto list = Decoder().List<Pod>(ListOf("PodList", items));
+  ASSERT_TRUE(list) << list.error().message;
+  EXPECT_EQ(list->items.size(), 1u);
+  EXPECT_EQ(list->skipped.size(), 50'000u);
+}
+
 TEST(Wire, AListOfAnotherKindIsRejected) {
   const auto list = Decoder().List<Node>(ListOf("PodList", {}));
   ASSERT_FALSE(list);
