@@ -96,6 +96,8 @@ constexpr Case kLibraries[] = {
     {"an empty pattern is replaced everywhere", "'ab'.replace('', '-')", "\"-a-b-\""},
     {"findAll skips empty matches behind others", "'abaab'.findAll('a*')", R"(["a", "aa", ""])"},
     {"matches searches anywhere", "'xabc'.matches('a.c')", "true"},
+    {"a class of names contains other characters as they are",
+     "['7', '(', '<', 'P'].map(c, c.matches('[[:digit:](?<a]'))", "[true, true, true, false]"},
     {"a wrong pattern in a literal does not compile", "'x'.find('(')",
      "plan: error parsing regexp: missing closing ): `(`"},
     {"sort is stable and typed", "[3, 1, 2].sort() + [1, 2].reverse()", "[1, 2, 3, 2, 1]"},

@@ -78,7 +78,15 @@ bool Translate(const std::string& pattern, std::string& translated) {
     translated += c;
     if (quoted) continue;
     if (in_class) {
-      if (c == ']') in_class = false;
+      // The bracket at the end of [:digit:] does not end the class.
+      if (c == '[' && i + 1 < pattern.size() && pattern[i + 1] == ':') {
+        if (const std::size_t end = pattern.find(":]", i + 2); end != pattern.npos) {
+          translated.append(pattern, i + 1, end + 1 - i);
+          i = end + 1;
+        }
+      } else if (c == ']') {
+        in_class = false;
+      }
     } else if (c == '[') {
       in_class = true;
       // A bracket at the beginning belongs to the class.
