@@ -8,6 +8,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/utf8_prefix.hpp"
+
 namespace berth::load_metrics {
 namespace {
 
@@ -16,6 +18,9 @@ using simdjson::dom::element;
 using simdjson::dom::object;
 
 constexpr std::size_t kQuoted = 120;  // bytes quoted from an invalid body
+// A response has up to 32 MiB, and texts of the server are copied per signal and into logs.
+constexpr std::size_t kTextMax = 1024;  // bytes
+constexpr std::size_t kWarningsMax = 10;
 
 // Parses numbers of servers as Go's strconv.ParseFloat: "0.25", "1e+21", "NaN", "+Inf".
 std::optional<double> NumberOf(std::string_view text) {
@@ -88,7 +93,8 @@ Expected<std::size_t> ReadResult(const object& data,
     return 0U;
   }
   if (type != "vector")
-    return Invalid(fmt::format("the query returned a {}: expected an instant vector", type));
+    return Invalid(
+        fmt::format("the query returned a {}: expected an instant vector", Utf8Prefix(type, kQuoted)));
   if (result.is_null()) return 0U;
   array series;
   if (result.get(series) != simdjson::SUCCESS)
@@ -102,8 +108,9 @@ std::unexpected<Error> Refusal(int status, const element& document) {
   if (document["errorType"].get(type) != simdjson::SUCCESS) type = "error";
   if (document["error"].get(text) != simdjson::SUCCESS) text = "";
   const bool query_error = type == "bad_data" || type == "execution";
-  return Fail(query_error ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
-              fmt::format("HTTP status {}: {}: {}", status, type, text));
+  return Fail(
+      query_error ? ErrorCode::kInvalid : ErrorCode::kUnavailable,
+      fmt::format("HTTP status {}: {}: {}", status, Utf8Prefix(type, kQuoted), Utf8Prefix(text, kTextMax)));
 }
 
 }  // namespace
@@ -127,7 +134,9 @@ Expected<AnswerNotes> ReadAnswer(int status, std::string_view body,
   AnswerNotes notes{.warnings = {}, .histograms = *histograms};
   if (array warnings; document["warnings"].get(warnings) == simdjson::SUCCESS) {
     for (const element& item : warnings) {
-      if (std::string_view text; item.get(text) == simdjson::SUCCESS) notes.warnings.emplace_back(text);
+      if (notes.warnings.size() == kWarningsMax) break;
+      if (std::string_view text; item.get(text) == simdjson::SUCCESS)
+        notes.warnings.emplace_back(Utf8Prefix(text, kTextMax));
     }
   }
   return notes;

@@ -15,13 +15,13 @@ namespace berth::load_metrics {
 using LabelOf = std::function<std::string_view(std::string_view name)>;
 
 struct AnswerNotes {
-  std::vector<std::string> warnings;  // the result may be partial
+  std::vector<std::string> warnings;  // the result may be partial; the first 10, each cut to 1 KiB
   std::size_t histograms = 0;         // histogram samples, which are ignored
 };
 
 // Calls sample(labels, value) for each element of a vector, or once without labels for a scalar; values may
-// be NaN or infinite. Errors: kInvalid if the server rejected the query (with its text), kUnavailable if the
-// server failed or `body` is not a response of this API. `status` is the HTTP status.
+// be NaN or infinite. Errors: kInvalid if the server rejected the query (with its text, cut to 1 KiB),
+// kUnavailable if the server failed or `body` is not a response of this API. `status` is the HTTP status.
 Expected<AnswerNotes> ReadAnswer(int status, std::string_view body,
                                  const std::function<void(const LabelOf&, double)>& sample);
 

@@ -101,6 +101,18 @@ TEST(QueryAnswer, QueryErrorsAreDistinguishedFromServerErrors) {
     EXPECT_THAT(Read(body, status), ElementsAre(expected)) << body;
 }
 
+TEST(QueryAnswer, LongTextsOfTheServerAreCut) {
+  const std::string text(5000, 'x');
+  EXPECT_THAT(Read(fmt::format(R"({{"status":"error","errorType":"bad_data","error":"{}"}})", text), 400),
+              ElementsAre("refused: HTTP status 400: bad_data: " + text.substr(0, 1024)));
+  std::string warnings;
+  for (int i = 0; i < 20; ++i) warnings += fmt::format(R"({}"{}{}")", i > 0 ? "," : "", i, text);
+  const auto read = Read(fmt::format(
+      R"({{"status":"success","warnings":[{}],"data":{{"resultType":"vector","result":[]}}}})", warnings));
+  ASSERT_EQ(read.size(), 10U);
+  EXPECT_EQ(read.back(), "warning 9" + text.substr(0, 1023));
+}
+
 TEST(QueryAnswer, ATruncatedDocumentIsUnavailable) {
   const std::string whole = VectorOf(R"({"metric":{"instance":"a"},"value":[1,"2"]})");
   for (std::size_t size = 0; size < whole.size(); ++size) {
