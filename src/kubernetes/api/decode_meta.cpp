@@ -64,13 +64,24 @@ bool Read(const element& value, Quantity& out, Failure& failure) {
   return true;
 }
 
-bool Read(const element& value, Labels& out, Failure& failure) {
-  return ReadObject(value, failure, [&](std::string_view key, const element& member) {
+// A null value is an empty text, as in Go's map[string]string.
+template <class Wanted, class Add>
+bool ReadTexts(const element& value, Failure& failure, Wanted&& wanted, Add&& add) {
+  simdjson::dom::object object;
+  if (value.get(object) != simdjson::SUCCESS) return Expect(value, "an object", failure);
+  for (const auto& [key, member] : object) {
+    if (!wanted(key)) continue;
     std::string text;
-    if (!Read(member, text, failure)) return false;
-    out.Set(std::string(key), std::move(text));
-    return true;
-  });
+    if (!member.is_null() && !Read(member, text, failure)) return failure.In(key);
+    add(std::string(key), std::move(text));
+  }
+  return true;
+}
+
+bool Read(const element& value, Labels& out, Failure& failure) {
+  return ReadTexts(
+      value, failure, [](std::string_view) { return true; },
+      [&](std::string key, std::string text) { out.Set(std::move(key), std::move(text)); });
 }
 
 bool Read(const element& value, ResourceList& out, Failure& failure) {
@@ -131,13 +142,9 @@ bool Read(const element& value, Taint& out, Failure& failure) {
 
 template <class Wanted>
 bool ReadAnnotations(const element& value, CowPtr<Labels>& out, Failure& failure, Wanted&& wanted) {
-  return ReadObject(value, failure, [&](std::string_view key, const element& member) {
-    if (!wanted(key)) return true;
-    std::string text;
-    if (!Read(member, text, failure)) return false;
+  return ReadTexts(value, failure, wanted, [&](std::string key, std::string text) {
     if (!out) out.emplace();
-    out->Set(std::string(key), std::move(text));
-    return true;
+    out->Set(std::move(key), std::move(text));
   });
 }
 

@@ -143,6 +143,16 @@ TEST(Decoder, NullLeavesTheDefault) {
   EXPECT_EQ(pod->spec.overhead.at("cpu").Value(), 0) << "an amount that is null is there, and zero";
 }
 
+TEST(Decoder, ANullInAMapOfTextsIsAnEmptyText) {
+  const auto pod = PodOf(R"({"metadata": {"labels": {"a": null, "b": "2"}, "annotations": {
+    "volume.kubernetes.io/selected-node": null}}, "spec": {"nodeSelector": {"disk": null}}})");
+  ASSERT_TRUE(pod) << pod.error().message;
+  EXPECT_EQ(pod->metadata.labels, (Labels{{"a", ""}, {"b", "2"}}));
+  EXPECT_EQ(pod->spec.node_selector, (Labels{{"disk", ""}}));
+  ASSERT_NE(pod->metadata.Annotation("volume.kubernetes.io/selected-node"), nullptr);
+  EXPECT_EQ(*pod->metadata.Annotation("volume.kubernetes.io/selected-node"), "");
+}
+
 TEST(Decoder, EmptyMapsOfAStatusAreAbsent) {
   const auto pod = PodOf(
       R"({"status": {"allocatedResources": {}, "containerStatuses": [{"name": "c", "allocatedResources": {},
