@@ -15,12 +15,42 @@
 #include "base/go_quote.hpp"
 #include "base/invisible_characters.hpp"
 #include "base/json_text.hpp"
+#include "base/text_map.hpp"
 #include "base/yaml_documents.hpp"
 
 namespace berth::yaml {
 namespace {
 
 constexpr int kDepthMax = 100;
+
+// --- members ---
+
+// Finds the members of one map while it grows: Value::Find searches linearly, so that building a large map
+// with it would take quadratic time.
+class MemberIndex {
+ public:
+  // Null if there is no such member.
+  Value* Find(Value& map, std::string_view key) {
+    if (map.members.size() < kIndexedSize) return map.Find(key);
+    for (; indexed_ < map.members.size(); ++indexed_)
+      positions_.emplace(map.members[indexed_].first, indexed_);
+    const auto found = positions_.find(key);
+    return found == positions_.end() ? nullptr : &map.members[found->second].second;
+  }
+  void Set(Value& map, std::string_view key, Value value) {
+    if (Value* member = Find(map, key)) {
+      *member = std::move(value);
+    } else {
+      map.members.emplace_back(std::string(key), std::move(value));
+    }
+  }
+
+ private:
+  static constexpr std::size_t kIndexedSize = 16;  // most maps are smaller
+
+  FlatTextMap<std::size_t> positions_;
+  std::size_t indexed_ = 0;  // members that are in positions_
+};
 
 // --- numbers ---
 
@@ -269,6 +299,7 @@ class YamlReader {
  private:
   struct Members {
     Value map = Value::Map();
+    MemberIndex index;
     std::set<std::string> keys;  // as shown
   };
 
@@ -300,7 +331,7 @@ class YamlReader {
       const int line = entry.second.Mark().line >= 0 ? entry.second.Mark().line : entry.first.Mark().line;
       duplicates.push_back(fmt::format("line {}: key {} already set in map", line + 1, key.shown));
     }
-    into.map.Set(key.name, std::move(member));
+    into.index.Set(into.map, key.name, std::move(member));
     return {};
   }
 
@@ -383,12 +414,14 @@ struct TreeBuilder {
   bool Open(Value value) {
     open_.push_back(std::move(value));
     keys_.emplace_back();
+    indexes_.emplace_back();
     return true;
   }
   bool Close() {
     Value value = std::move(open_.back());
     open_.pop_back();
     keys_.pop_back();
+    indexes_.pop_back();
     return Put(std::move(value));
   }
   std::string PathOf(const std::string& key) const {
@@ -409,15 +442,16 @@ struct TreeBuilder {
       open_.back().items.push_back(std::move(value));
     } else {
       const std::string& key = keys_.back();
-      if (open_.back().Find(key) != nullptr)
+      if (indexes_.back().Find(open_.back(), key) != nullptr)
         duplicates.push_back(fmt::format("duplicate field \"{}\"", PathOf(key)));
-      open_.back().Set(key, std::move(value));
+      indexes_.back().Set(open_.back(), key, std::move(value));
     }
     return true;
   }
 
-  std::vector<Value> open_;        // from the outermost
-  std::vector<std::string> keys_;  // for each open value, the current member
+  std::vector<Value> open_;           // from the outermost
+  std::vector<std::string> keys_;     // for each open value, the current member
+  std::vector<MemberIndex> indexes_;  // for each open value
   std::string key_text_;
   std::string text_;
 };

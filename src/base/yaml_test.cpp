@@ -69,6 +69,26 @@ TEST(Yaml, IsReadAsByKubernetes) {
 }
 
 // yaml-cpp returns empty documents for these texts without end.
+// In quadratic time each of them would take many seconds.
+TEST(Yaml, LargeMapsAreReadInLinearTime) {
+  constexpr std::size_t kMembers = 50'000;
+  std::string yaml, json = "{";
+  for (std::size_t i = 0; i < kMembers; ++i) {
+    yaml += fmt::format("key-{}: {}\n", i, i);
+    json += fmt::format("\"key-{}\": {}, ", i, i);
+  }
+  yaml += "key-40000: again\n";
+  json += R"("key-40000": "again"})";
+  for (const std::string& text : {yaml, json}) {
+    const auto parsed = ParseText(text);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    ASSERT_EQ(parsed->root.members.size(), kMembers);
+    EXPECT_EQ(parsed->root.members[7].second.text, "7");
+    EXPECT_EQ(parsed->root.members[40'000].second.text, "again");
+    EXPECT_EQ(parsed->duplicates.size(), 1U);
+  }
+}
+
 TEST(Yaml, ATokenThatBeginsNoValueIsAnError) {
   for (const std::string text : {",\"kind\"{\"", ",", "? ,\n", "]"}) {
     EXPECT_FALSE(ParseYaml(text)) << text;
