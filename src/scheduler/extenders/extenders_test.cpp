@@ -69,7 +69,7 @@ TEST(RequestTest, RequestsAreEncodedAsByGo) {
 
 TEST(RequestTest, VictimsAreSentWholeOrByUid) {
   const api::Pod pod = WithText(MakePod("p"), "{}");
-  const api::Pod victim = WithText(MakePod("v").Uid("u-v"), R"({"spec":{}})");
+  const api::Pod victim = WithText(MakePod("v").Uid("u-v").OnNode("a"), R"({"spec":{}})");
   const std::vector<Victims> victims{{"a", {&victim}, 0}, {"b", {&victim}, 2}};
   EXPECT_EQ(
       PreemptRequest(pod, victims, false),
@@ -77,6 +77,26 @@ TEST(RequestTest, VictimsAreSentWholeOrByUid) {
   EXPECT_EQ(
       PreemptRequest(pod, victims, true),
       R"({"Pod":{},"NodeNameToVictims":{"a":{"Pods":[{"spec":{}}],"NumPDBViolations":0},"b":{"Pods":[{"spec":{}}],"NumPDBViolations":2}},"NodeNameToMetaVictims":null})");
+}
+
+TEST(RequestTest, VictimsThatAreNotYetBoundHaveTheirNode) {
+  const struct {
+    std::string text, expected;
+  } cases[] = {
+      {R"({"metadata":{},"spec":{},"status":{}})", R"({"metadata":{},"spec":{"nodeName":"a"},"status":{}})"},
+      {R"({"spec":{"hostNetwork":true}})", R"({"spec":{"nodeName":"a","hostNetwork":true}})"},
+      {R"({"spec":{"containers":[{"name":"c"}],"dnsPolicy":"Default","securityContext":{}}})",
+       R"({"spec":{"containers":[{"name":"c"}],"dnsPolicy":"Default","nodeName":"a","securityContext":{}}})"},
+      {R"({"spec":{"containers":[]}})", R"({"spec":{"containers":[],"nodeName":"a"}})"},
+      {"{}", "{}"},
+  };
+  const api::Pod pod = WithText(MakePod("p"), "{}");
+  for (const auto& [text, expected] : cases) {
+    const api::Pod victim = WithText(MakePod("v"), text);
+    const std::vector<Victims> victims{{"a", {&victim}, 0}};
+    EXPECT_THAT(PreemptRequest(pod, victims, true), HasSubstr(R"("NodeNameToVictims":{"a":{"Pods":[)" +
+                                                              expected + R"(],"NumPDBViolations":0}})"));
+  }
 }
 
 // --- calls ---
