@@ -278,6 +278,15 @@ TEST(Limits, TypesAreBounded) {
                   .text.starts_with("compile: ERROR: <input>:1:472: type of the expression is too complex"));
 }
 
+// Each variable is a map of the next one to itself.
+TEST(Limits, TypesOfVariablesAreBounded) {
+  std::string expression = "true";
+  for (int i = 1; i < 60; ++i) expression += fmt::format(" && [a{}] + [{{a{}: a{}}}] == []", i, i + 1, i + 1);
+  for (int i = 60; i > 0; --i) expression = fmt::format("[].all(a{}, {})", i, expression);
+  const std::string text = Evaluated(expression).text;
+  EXPECT_NE(text.find("type of the expression is too complex"), std::string::npos) << text;
+}
+
 TEST(Limits, LongExpressionsDoNotCompile) {
   Environment environment;
   environment.set_size_limit(5);

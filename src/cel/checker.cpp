@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cel/parser.hpp"
 #include "cel/substitution.hpp"
@@ -12,6 +13,7 @@ namespace {
 
 // Types share their parameters, so that {a: a} doubles the length of a type. Longer types are rejected.
 constexpr std::uint64_t kMaxTypeSize = 10'000;
+constexpr const char* kTooComplex = "type of the expression is too complex";
 
 struct Local {
   std::string name;
@@ -37,6 +39,7 @@ class Checker {
     for (TypePtr& type : checked_.types) {
       if (type != nullptr) type = substitution_.Apply(type, true);
     }
+    if (substitution_.exhausted()) TooComplex(ast_.root->id);
     return std::move(checked_);
   }
 
@@ -420,8 +423,8 @@ class Checker {
 
   void SetType(const Expr* e, TypePtr type) {
     TypePtr& current = checked_.types[static_cast<std::size_t>(e->id)];
-    if (type->size > kMaxTypeSize) {
-      Error(e->id, "type of the expression is too complex");
+    if (type->size > kMaxTypeSize || substitution_.exhausted()) {
+      Error(e->id, kTooComplex);
       type = ErrorType();
     }
     if (current != nullptr && !SameType(*current, *type)) {
@@ -438,7 +441,14 @@ class Checker {
   void Undeclared(const Expr* e, const std::string& name) {
     Error(e->id, fmt::format("undeclared reference to '{}' (in container '')", name));
   }
-  void Error(std::int64_t id, std::string message) { errors_.Add(ast_.LocationOf(id), std::move(message)); }
+  void Error(std::int64_t id, std::string message) {
+    if (substitution_.exhausted()) return TooComplex(id);
+    errors_.Add(ast_.LocationOf(id), std::move(message));
+  }
+  // Once: all further errors are consequences.
+  void TooComplex(std::int64_t id) {
+    if (!std::exchange(too_complex_, true)) errors_.Add(ast_.LocationOf(id), kTooComplex);
+  }
 
   Ast& ast_;
   const Environment& environment_;
@@ -447,6 +457,7 @@ class Checker {
   Substitution substitution_;
   std::vector<Local> locals_;
   int type_variables_ = 0;
+  bool too_complex_ = false;
 };
 
 }  // namespace

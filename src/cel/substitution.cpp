@@ -5,6 +5,9 @@
 namespace berth::cel {
 namespace {
 
+// Nodes of a type that replacing type parameters may make, so that the memory is bounded, too.
+constexpr std::uint64_t kMaxAppliedSize = 100'000;
+
 bool EqualOrLessSpecific(const Type& a, const Type& b) {
   if (IsDyn(a) || a.kind == TypeKind::kTypeParameter) return true;
   if (IsDyn(b) || b.kind == TypeKind::kTypeParameter) return false;
@@ -69,6 +72,7 @@ bool Substitution::AllAssignable(std::span<const TypePtr> a, std::span<const Typ
 }
 
 bool Substitution::Assignable(const TypePtr& a, const TypePtr& b) {
+  if (!Spend(1)) return false;
   if (b->kind == TypeKind::kTypeParameter) {
     bool bound = false;
     if (Substitutable(a, b, bound)) return true;
@@ -95,6 +99,7 @@ bool Substitution::Assignable(const TypePtr& a, const TypePtr& b) {
 
 bool Substitution::Substitutable(const TypePtr& a, const TypePtr& b, bool& bound) {
   bound = true;
+  if (!Spend(a->size)) return false;  // comparisons visit all nodes
   if (a->kind == b->kind && SameType(*a, *b)) return true;
   if (const TypePtr current = Find(b)) {
     if (a->kind == current->kind && SameType(*a, *current)) return true;
@@ -110,7 +115,7 @@ bool Substitution::Substitutable(const TypePtr& a, const TypePtr& b, bool& bound
 }
 
 bool Substitution::NotWithin(const TypePtr& type, const TypePtr& within) const {
-  if (SameType(*type, *within)) return false;
+  if (!Spend(1) || SameType(*type, *within)) return false;
   switch (within->kind) {
     case TypeKind::kTypeParameter: {
       const TypePtr current = Find(within);
@@ -128,6 +133,7 @@ bool Substitution::NotWithin(const TypePtr& type, const TypePtr& within) const {
 }
 
 TypePtr Substitution::Apply(const TypePtr& type, bool unbound_to_dyn) const {
+  if (!Spend(1)) return type;
   if (const TypePtr current = Find(type)) return Apply(current, unbound_to_dyn);
   switch (type->kind) {
     case TypeKind::kTypeParameter:
@@ -142,11 +148,17 @@ TypePtr Substitution::Apply(const TypePtr& type, bool unbound_to_dyn) const {
   }
   std::vector<TypePtr> parameters;
   bool changed = false;
+  std::uint64_t size = 1;
   for (const TypePtr& parameter : type->parameters) {
     parameters.push_back(Apply(parameter, unbound_to_dyn));
     changed = changed || parameters.back() != parameter;
+    size += parameters.back()->size;
   }
   if (!changed) return type;
+  if (size > kMaxAppliedSize) {
+    steps_left_ = 0;
+    return type;
+  }
   switch (type->kind) {
     case TypeKind::kList:
       return ListOf(parameters[0]);
@@ -169,6 +181,11 @@ void Substitution::Set(const std::string& parameter, TypePtr type) {
   TypePtr& current = bound_[parameter];
   undo_.emplace_back(parameter, current);
   current = std::move(type);
+}
+
+bool Substitution::Spend(std::uint64_t steps) const {
+  steps_left_ -= std::min(steps, steps_left_);
+  return steps_left_ > 0;
 }
 
 void Substitution::Undo(std::size_t to) {

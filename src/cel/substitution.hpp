@@ -1,6 +1,7 @@
 // Type parameters and the types that were found for them.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,8 +13,11 @@
 
 namespace berth::cel {
 
+// The work is bounded: type parameters that contain each other in pairs, {a: a}, double it with every level.
 class Substitution {
  public:
+  // Whether the types are too complex. From then on Assign returns false and Apply changes nothing.
+  bool exhausted() const { return steps_left_ == 0; }
   // Whether a value of type `from` can be used as `to`. Records what type parameters must be for that;
   // changes nothing if the result is false.
   bool Assign(const TypePtr& to, const TypePtr& from);
@@ -31,7 +35,10 @@ class Substitution {
   TypePtr Find(const TypePtr& type) const;
   void Set(const std::string& parameter, TypePtr type);
   void Undo(std::size_t to);
+  // Returns false if no steps are left.
+  bool Spend(std::uint64_t steps) const;
 
+  mutable std::uint64_t steps_left_ = 2'000'000;
   TextMap<TypePtr> bound_;
   std::vector<std::pair<std::string, TypePtr>> undo_;  // previous values; null: unbound
 };
