@@ -313,6 +313,16 @@ TEST(Values, NestedTooDeeplyAreErrors) {
   EXPECT_TRUE(Value::List({value}).IsError());
 }
 
+// The variable grows in place, as in cel-go, which runs out of stack.
+TEST(Values, ListsDoNotContainThemselves) {
+  for (const char* expression :
+       {"cel.bind(x, dyn([]), [x + [x]] == [x])", "optional.of(dyn([])).optMap(x, x + [x])",
+        "cel.bind(x, dyn([]), cel.bind(y, dyn([]), size(x + [{'a': y}]) + size(y + [optional.of(x)])))",
+        "cel.bind(y, cel.bind(x, dyn([]), [x]), y[0] + [y])"})
+    EXPECT_EQ(Evaluated(expression).text, "error: values are nested too deeply") << expression;
+  EXPECT_EQ(Evaluated("cel.bind(x, dyn([]), x + [dyn([1])] + ([dyn(2)] + x))").text, "[[1], 2, [1]]");
+}
+
 TEST(Values, LargeMapsFindTheirKeys) {
   Value map = Value::Map({});
   for (int i = 0; i < 1000; ++i) map.mutable_map().Set(Value::Int(i), Value::Int(i * 2));

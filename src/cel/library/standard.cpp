@@ -1,8 +1,10 @@
 // The standard functions and operators of the language.
 #include <array>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "base/go_scalars.hpp"
 #include "base/utf8.hpp"
@@ -51,6 +53,47 @@ Value AddDurations(std::int64_t a, std::int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? Overflow() : Value::Duration(sum);
 }
 
+// Whether an element of `list` is or contains `wanted`, at any depth. Each object is visited once: elements
+// are shared.
+bool ContainsWithin(const ListObject& list, const HeapObject* wanted, Budget& budget) {
+  if (list.depth < 2) return false;  // no element is a container
+  std::vector<const Value*> open;
+  boost::unordered_flat_set<const HeapObject*> visited;
+  for (std::int64_t i = 0; i < list.size; ++i) open.push_back(&list.At(i));
+  while (!open.empty()) {
+    if (!budget.Spend(1)) return false;
+    const Value& value = *open.back();
+    open.pop_back();
+    const int depth = DepthOf(value);
+    if (depth > 0 && value.object() == wanted) return true;
+    if (depth < 2 || !visited.insert(value.object()).second) continue;
+    if (value.kind() == K::kOptional) {
+      open.push_back(&value.optional());
+    } else if (value.kind() == K::kMap) {
+      for (const auto& [key, element] : value.map().entries) open.push_back(&element);
+      open.push_back(&value.map().fallback);
+    } else if (value.list().concatenated()) {
+      open.push_back(&value.list().first);
+      open.push_back(&value.list().second);
+    } else {
+      for (const Value& element : value.list().elements) open.push_back(&element);
+    }
+  }
+  return false;
+}
+
+Value AddLists(CallContext& context, const Value& a, const Value& b) {
+  if (a.list().accumulator) {
+    if (!context.budget.Spend(static_cast<std::uint64_t>(b.list().size))) return {};
+    // cel.bind(x, dyn([]), x + [x]): x grows in place and would contain itself, which no function on values
+    // expects.
+    if (ContainsWithin(b.list(), a.object(), context.budget))
+      return Value::Error("values are nested too deeply");
+    if (context.budget.exhausted()) return {};
+  }
+  return Concatenate(a, b);
+}
+
 Value Add(CallContext& context, Arguments args) {
   const Value& a = args[0];
   const Value& b = args[1];
@@ -59,9 +102,7 @@ Value Add(CallContext& context, Arguments args) {
     case K::kBytes:
       return ConcatenateTexts(context, a, b);
     case K::kList:
-      if (b.kind() != K::kList) return WrongOperand(b);
-      if (a.list().accumulator && !context.budget.Spend(static_cast<std::uint64_t>(b.list().size))) return {};
-      return Concatenate(a, b);
+      return b.kind() == K::kList ? AddLists(context, a, b) : WrongOperand(b);
     case K::kDuration:
       if (b.kind() == K::kDuration) return AddDurations(a.as_int(), b.as_int());
       return b.kind() == K::kTimestamp ? AddDuration(b, a.as_int()) : WrongOperand(b);
