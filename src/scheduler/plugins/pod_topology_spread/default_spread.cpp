@@ -31,7 +31,7 @@ DefaultSpread::DefaultSpread(const std::vector<api::TopologySpreadConstraint>& c
                              cluster::SymbolTable& symbols, const cluster::ClusterObjects& objects)
     : constraints_(constraints), symbols_(symbols), objects_(objects) {}
 
-const cluster::SpreadConstraints& DefaultSpread::For(const cluster::PodInfo& pod) {
+cluster::SpreadPtr DefaultSpread::For(const cluster::PodInfo& pod) {
   if (constraints_.empty()) return none_;
   if (cache_.size() > kRememberedMax) cache_.clear();
   CachedConstraints& remembered = cache_[pod.use().labels];
@@ -57,11 +57,11 @@ void DefaultSpread::FollowServices() {
   });
 }
 
-cluster::SpreadConstraints DefaultSpread::Deduce(const cluster::PodInfo& info) const {
+cluster::SpreadPtr DefaultSpread::Deduce(const cluster::PodInfo& info) const {
   const api::Pod& pod = *info.pod;
-  cluster::SpreadConstraints out;
   const api::ParsedSelector selector = SelectorFor(info);
-  if (selector.everything()) return out;
+  if (selector.everything()) return none_;
+  auto out = std::make_shared<cluster::SpreadConstraints>();
   const auto query = cluster::SpreadQuery(pod.metadata.ns, selector, symbols_);
   for (const api::TopologySpreadConstraint& constraint : constraints_) {
     cluster::SpreadConstraint compiled;
@@ -73,7 +73,7 @@ cluster::SpreadConstraints DefaultSpread::Deduce(const cluster::PodInfo& info) c
         constraint.node_affinity_policy.empty() || constraint.node_affinity_policy == "Honor";
     compiled.honor_taints = constraint.node_taints_policy == "Honor";
     compiled.self_matches = selector.Matches(pod.metadata.labels);
-    (constraint.when_unsatisfiable == "DoNotSchedule" ? out.hard : out.soft).push_back(compiled);
+    (constraint.when_unsatisfiable == "DoNotSchedule" ? out->hard : out->soft).push_back(compiled);
   }
   return out;
 }

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <boost/unordered_map.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "scheduler/cluster/cluster_objects.hpp"
 #include "scheduler/cluster/pod_info.hpp"
+#include "scheduler/cluster/pod_selectors.hpp"
 #include "scheduler/cluster/selector_index.hpp"
 
 namespace berth::plugins {
@@ -18,16 +20,16 @@ class DefaultSpread {
   DefaultSpread(const std::vector<api::TopologySpreadConstraint>& constraints, cluster::SymbolTable& symbols,
                 const cluster::ClusterObjects& objects);
 
-  // Empty if no service or controller selects the pod. Valid until the next call.
-  const cluster::SpreadConstraints& For(const cluster::PodInfo& pod);
+  // Never null. Empty if no service or controller selects the pod.
+  cluster::SpreadPtr For(const cluster::PodInfo& pod);
 
  private:
   struct CachedConstraints {
     std::string owner;          // kind and name; pods with equal labels may have different controllers
     std::uint64_t version = 0;  // of services and controllers
-    cluster::SpreadConstraints constraints;
+    cluster::SpreadPtr constraints;
   };
-  cluster::SpreadConstraints Deduce(const cluster::PodInfo& pod) const;
+  cluster::SpreadPtr Deduce(const cluster::PodInfo& pod) const;
   api::ParsedSelector SelectorFor(const cluster::PodInfo& pod) const;
   void FollowServices();
 
@@ -37,7 +39,7 @@ class DefaultSpread {
   boost::unordered_map<cluster::PodLabelsPtr, CachedConstraints> cache_;
   cluster::SelectorIndex<std::shared_ptr<const api::Service>> services_;
   std::uint64_t services_version_ = 0;
-  const cluster::SpreadConstraints none_;
+  const cluster::SpreadPtr none_ = std::make_shared<const cluster::SpreadConstraints>();
 };
 
 }  // namespace berth::plugins

@@ -40,42 +40,45 @@ PodTopologySpread::PodTopologySpread(const PodTopologySpreadArgs& args, framewor
       score_key_(handle.NewKey<bool>()),
       hard_(handle.NewBuffer<HardStates>()),
       soft_(handle.NewBuffer<SoftStates>()),
-      constraints_(new ConstraintCache{
-          DefaultSpread(args.default_constraints, handle.symbols, handle.objects), nullptr}) {}
+      defaults_(std::make_unique<DefaultSpread>(args.default_constraints, handle.symbols, handle.objects)) {}
 
-const cluster::SpreadConstraints& PodTopologySpread::ConstraintsOf(const cluster::PodInfo& pod) const {
-  if (pod.spread() == nullptr) return constraints_->defaults.For(pod);
-  if (match_label_keys_) return *pod.spread();
-  constraints_->compiled = cluster::SpreadOf(*pod.pod, false, symbols_);
-  return *constraints_->compiled;
+cluster::SpreadPtr PodTopologySpread::ConstraintsOf(const cluster::PodInfo& pod) const {
+  if (pod.spread() == nullptr) return defaults_->For(pod);
+  if (match_label_keys_) return pod.spread();
+  // The PodInfo was compiled with the feature.
+  return cluster::SpreadOf(*pod.pod, false, symbols_);
 }
 
-Expected<const std::vector<SpreadConstraint>*> PodTopologySpread::HardOf(const cluster::PodInfo& pod) const {
-  const cluster::SpreadConstraints& constraints = ConstraintsOf(pod);
-  if (!constraints.hard_error.empty()) {
+Expected<cluster::SpreadPtr> PodTopologySpread::HardOf(const cluster::PodInfo& pod) const {
+  cluster::SpreadPtr constraints = ConstraintsOf(pod);
+  if (!constraints->hard_error.empty()) {
     return Invalid(
-        fmt::format("obtaining pod's hard topology spread constraints: {}", constraints.hard_error));
+        fmt::format("obtaining pod's hard topology spread constraints: {}", constraints->hard_error));
   }
-  return &constraints.hard;
+  return constraints;
 }
 
 framework::PreFilterResult PodTopologySpread::PreFilter(const Attempt& attempt) const {
-  const auto hard = HardOf(attempt.pod());
-  if (!hard)
-    return {Status::Error(fmt::format("get constraints from pod: {}", hard.error().message)), std::nullopt};
-  if ((*hard)->empty()) return {Status::Skip(), std::nullopt};
+  auto constraints = HardOf(attempt.pod());
+  if (!constraints) {
+    return {Status::Error(fmt::format("get constraints from pod: {}", constraints.error().message)),
+            std::nullopt};
+  }
+  const std::vector<SpreadConstraint>& hard = (*constraints)->hard;
+  if (hard.empty()) return {Status::Skip(), std::nullopt};
 
   auto with_all_keys = attempt.Scratch();
   *with_all_keys |= attempt.nodes().all();
-  RestrictToAllKeys(**hard, attempt.nodes(), *with_all_keys);
-  auto& [states, count] = attempt.Buffer(hard_);
-  count = (*hard)->size();
+  RestrictToAllKeys(hard, attempt.nodes(), *with_all_keys);
+  auto& [states, count, owner] = attempt.Buffer(hard_);
+  count = hard.size();
   if (states.size() < count) states.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    states[i].constraint = &(**hard)[i];
+    states[i].constraint = &hard[i];
     Sum(attempt, *with_all_keys, states[i]);
     FindLowest(states[i]);
   }
+  owner = *std::move(constraints);
   attempt.state().Write(filter_key_, DryRunChanges{});
   return {};
 }

@@ -79,12 +79,16 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
     std::span<const HardState> all() const { return {states.data(), count}; }
     std::vector<HardState> states;  // the first `count` are valid
     std::size_t count = 0;
+    // Owns the constraints of the states. The attempt of a pod group's member is evaluated again after those
+    // of other members, which may replace cached constraints.
+    cluster::SpreadPtr owner;
   };
   // Filled by PreScore and Score.
   struct SoftStates {
     std::span<const SoftState> all() const { return {states.data(), count}; }
     std::vector<SoftState> states;  // the first `count` are valid
     std::size_t count = 0;
+    cluster::SpreadPtr owner;  // of the constraints of the states
     RowSet ignored;
     std::vector<double> sums;                                 // by row
     std::vector<std::pair<std::uint32_t, double>> with_pods;  // (row, sum)
@@ -95,15 +99,10 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
     std::vector<std::int64_t> raw;  // by domain, for nodes without matching pods
     std::vector<bool> present;      // by domain: such a node is scored
   };
-  // What the determination of a pod's constraints caches.
-  struct ConstraintCache {
-    DefaultSpread defaults;
-    cluster::SpreadPtr compiled;  // of a pod whose PodInfo was compiled with other feature gates
-  };
-
   static void RestrictToAllKeys(const std::vector<cluster::SpreadConstraint>& constraints,
                                 const cluster::NodeTable& nodes, RowSet& rows);
-  const cluster::SpreadConstraints& ConstraintsOf(const cluster::PodInfo& pod) const;
+  // Never null. Pointers to single constraints are valid while the result is.
+  cluster::SpreadPtr ConstraintsOf(const cluster::PodInfo& pod) const;
   void RestrictToIncluded(const framework::Attempt& attempt, const cluster::SpreadConstraint& constraint,
                           RowSet& rows) const;
   void Sum(const framework::Attempt& attempt, const RowSet& with_all_keys, HardState& hard) const;
@@ -132,7 +131,8 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
                                            const api::Pod& after) const;
   Expected<framework::Hint> AfterNode(const cluster::PodInfo& waiting, const api::Node* before,
                                       const api::Node* after) const;
-  Expected<const std::vector<cluster::SpreadConstraint>*> HardOf(const cluster::PodInfo& pod) const;
+  // The pod's constraints, if the hard ones are valid.
+  Expected<cluster::SpreadPtr> HardOf(const cluster::PodInfo& pod) const;
 
   cluster::SymbolTable& symbols_;
   cluster::PodCounters& counters_;
@@ -145,7 +145,7 @@ class PodTopologySpread final : public framework::PreFilterExtensionsPlugin,
   const framework::StateKey<bool> score_key_;
   const framework::BufferKey<HardStates> hard_;
   const framework::BufferKey<SoftStates> soft_;
-  const std::unique_ptr<ConstraintCache> constraints_;
+  const std::unique_ptr<DefaultSpread> defaults_;
 };
 
 }  // namespace berth::plugins

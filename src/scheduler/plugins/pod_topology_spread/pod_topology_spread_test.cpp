@@ -339,6 +339,59 @@ TEST(PodTopologySpread, DefaultsApplyToPodsOfAController) {
   EXPECT_LT(scores.at("a"), scores.at("b"));
 }
 
+config::FeatureGates GatesWithoutMatchLabelKeys() {
+  const std::string values[] = {
+      "MatchLabelKeysInPodTopologySpread=false,MatchLabelKeysInPodTopologySpreadSelectorMerge=false"};
+  std::vector<std::string> notes;
+  return config::FeatureGates::Parse(values, notes).value();
+}
+
+// The members of a pod group are tested again after PreFilter has run for others.
+TEST(PodTopologySpread, AnAttemptKeepsItsConstraintsWhenCachedOnesAreReplaced) {
+  struct Case {
+    const char* sentence;
+    const char* args;
+    api::Pod pod;
+  };
+  api::Pod of_service = MakePod("new").Label("app", "web");
+  const Case cases[] = {
+      {"constraints of the pod, compiled without matchLabelKeys", "", Web({Hard(kZone, 1)})},
+      {"default constraints",
+       "{defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "
+       "whenUnsatisfiable: DoNotSchedule}]}",
+       of_service},
+  };
+  for (const Case& c : cases) {
+    Cluster cluster;
+    cluster.handle().gates = GatesWithoutMatchLabelKeys();
+    AddZones(cluster, {{"a", 2}, {"b", 0}});
+    api::Service service;
+    service.metadata.name = "web";
+    service.metadata.ns = "default";
+    service.selector = {{"app", "web"}};
+    cluster.Put(service);
+    const auto plugin = cluster.Make<PodTopologySpread>(c.args);
+    const cluster::PodInfo pod = cluster.Prepare(c.pod);
+    framework::ScratchPool scratch;
+    framework::CycleState state;
+    const framework::Attempt attempt(pod, cluster.nodes(), state, scratch);
+    ASSERT_TRUE(plugin->PreFilter(attempt).status.ok()) << c.sentence;
+    // The same labels with another owner, after a change of the services.
+    service.metadata.resource_version = "2";
+    cluster.Put(service);
+    api::Pod other = c.pod;
+    other.metadata.name = "other";
+    other.metadata.controller = api::OwnerReference{"apps/v1", "ReplicaSet", "web", "u"};
+    cluster.Evaluate(*plugin, other);
+    framework::Rejections rejections;
+    plugin->Filter(attempt, cluster.nodes().all(), rejections);
+    RowSet rejected(cluster.nodes().rows());
+    for (const auto& part : rejections.entries()) rejected |= part.rows;
+    EXPECT_EQ(rejected.Count(), 1u) << c.sentence;
+    EXPECT_TRUE(rejected.Has(cluster.RowOf("a"))) << c.sentence;
+  }
+}
+
 TEST(PodTopologySpread, ArgumentErrorsAreThoseOfKubeScheduler) {
   const std::pair<const char*, const char*> cases[] = {
       {"{defaultingType: Lists}",

@@ -60,33 +60,33 @@ Expected<Hint> PodTopologySpread::AfterAssignedPod(const cluster::PodInfo& waiti
   if ((after != nullptr && !Involved(*after, *waiting.pod)) ||
       (before != nullptr && !Involved(*before, *waiting.pod)))
     return Hint::kSkip;
-  BERTH_TRY(const Constraints* constraints, HardOf(waiting));
+  BERTH_TRY(const cluster::SpreadPtr constraints, HardOf(waiting));
   if (before != nullptr && after != nullptr)
-    return framework::QueueIf(AfterLabelChange(*before, *after, *constraints));
+    return framework::QueueIf(AfterLabelChange(*before, *after, constraints->hard));
   const api::Pod& pod = after != nullptr ? *after : *before;
   return framework::QueueIf(std::ranges::any_of(
-      *constraints, [&](const SpreadConstraint& constraint) { return Selects(constraint, pod); }));
+      constraints->hard, [&](const SpreadConstraint& constraint) { return Selects(constraint, pod); }));
 }
 
 Expected<Hint> PodTopologySpread::AfterTargetPod(const cluster::PodInfo& waiting, const api::Pod& before,
                                                  const api::Pod& after) const {
-  BERTH_TRY(const Constraints* constraints, HardOf(waiting));
+  BERTH_TRY(const cluster::SpreadPtr constraints, HardOf(waiting));
   if (before.spec.tolerations != after.spec.tolerations &&
-      std::ranges::any_of(*constraints, &SpreadConstraint::honor_taints))
+      std::ranges::any_of(constraints->hard, &SpreadConstraint::honor_taints))
     return Hint::kQueue;
-  return framework::QueueIf(AfterLabelChange(before, after, *constraints));
+  return framework::QueueIf(AfterLabelChange(before, after, constraints->hard));
 }
 
 Expected<Hint> PodTopologySpread::AfterNode(const cluster::PodInfo& waiting, const api::Node* before,
                                             const api::Node* after) const {
-  BERTH_TRY(const Constraints* constraints, HardOf(waiting));
-  const bool had = HasAllKeys(before, *constraints, symbols_);
-  const bool has = HasAllKeys(after, *constraints, symbols_);
+  BERTH_TRY(const cluster::SpreadPtr constraints, HardOf(waiting));
+  const bool had = HasAllKeys(before, constraints->hard, symbols_);
+  const bool has = HasAllKeys(after, constraints->hard, symbols_);
   if (before == nullptr || after == nullptr) return framework::QueueIf(had || has);
   if (had != has) return Hint::kQueue;
   if (!has) return Hint::kSkip;
   if (before->taints != after->taints) return Hint::kQueue;
-  return framework::QueueIf(std::ranges::any_of(*constraints, [&](const SpreadConstraint& constraint) {
+  return framework::QueueIf(std::ranges::any_of(constraints->hard, [&](const SpreadConstraint& constraint) {
     return *LabelOf(*before, constraint, symbols_) != *LabelOf(*after, constraint, symbols_);
   }));
 }

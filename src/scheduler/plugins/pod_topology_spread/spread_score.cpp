@@ -61,7 +61,8 @@ struct RawRange {
 }  // namespace
 
 Status PodTopologySpread::PreScore(const Attempt& attempt, const RowSet& feasible) const {
-  const cluster::SpreadConstraints& constraints = ConstraintsOf(attempt.pod());
+  const cluster::SpreadPtr owner = ConstraintsOf(attempt.pod());
+  const cluster::SpreadConstraints& constraints = *owner;
   if (!constraints.soft_error.empty()) {
     return Status::Error(
         fmt::format("calculating preScoreState: obtaining pod's soft topology spread constraints: {}",
@@ -80,6 +81,7 @@ Status PodTopologySpread::PreScore(const Attempt& attempt, const RowSet& feasibl
   auto scored = attempt.Scratch();
   *scored |= feasible;
   *scored -= soft.ignored;
+  soft.owner = owner;
   soft.count = constraints.soft.size();
   if (soft.states.size() < soft.count) soft.states.resize(soft.count);
   for (std::size_t i = 0; i < soft.count; ++i) {
