@@ -74,6 +74,26 @@ TEST_F(ClusterCacheTest, ABindingAsAssumedChangesNoRow) {
   EXPECT_EQ(Cpu("n"), 3000);
 }
 
+TEST_F(ClusterCacheTest, AnUpdateOfAPodTakesItsPortsAgain) {
+  const auto has_port = [&] {
+    RowSet conflicts(cache.nodes().rows());
+    cache.nodes().AddPortConflicts({words.FindPort("TCP", 80), kAnyAddress}, conflicts);
+    return conflicts.Has(RowOf("n"));
+  };
+  cache.AddNode(MakeNode("n").Share());
+  cache.AddPod(MakePod("runs").HostPort(80).OnNode("n"));
+  cache.AddPod(MakePod("fails").HostPort(80).OnNode("n"));
+  cache.RemovePod("uid-of-fails");
+  EXPECT_FALSE(has_port());
+  const std::uint64_t before = cache.nodes().pod_changes().count();
+  cache.AddPod(MakePod("runs").HostPort(80).OnNode("n"));
+  EXPECT_TRUE(has_port());
+  EXPECT_GT(cache.nodes().pod_changes().count(), before);
+  const std::uint64_t taken = cache.nodes().pod_changes().count();
+  cache.AddPod(MakePod("runs").HostPort(80).OnNode("n"));
+  EXPECT_EQ(cache.nodes().pod_changes().count(), taken) << "the port is in use already";
+}
+
 struct PodUpdate {
   std::string what;
   std::function<void(api::Pod&)> change;

@@ -290,6 +290,11 @@ void NodeTable::RemovePod(Row row, PlacedPod& pod) {
 void NodeTable::ReplacePod(Row row, PlacedPod& pod, api::PodPtr version) {
   const bool started = pod.pod->status.start_time != version->status.start_time;
   pod.pod = std::move(version);
+  // kube-scheduler removes the old version and adds the new one, which takes ports again that the removal of
+  // another pod with the same ports has freed.
+  bool took_ports = false;
+  for (const HostPort& port : pod.use().ports) took_ports |= ports_->Add(row, port);
+  if (took_ports) InvalidateResults(row);
   if (!started) return;
   start_changes_->Add(row);
   for (PodObserver* observer : observers_) observer->OnPodStarted(row, pod);
