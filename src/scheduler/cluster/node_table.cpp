@@ -21,6 +21,14 @@ bool SameImages(const std::vector<api::ContainerImage>& a, const std::vector<api
       a, b, [](const auto& x, const auto& y) { return x.size_bytes == y.size_bytes && x.names == y.names; });
 }
 
+// The first image of the list with this name, which one of them must have.
+const api::ContainerImage& FirstWithName(const std::vector<api::ContainerImage>& images,
+                                         const std::string& name) {
+  return *std::ranges::find_if(images, [&](const api::ContainerImage& image) {
+    return std::ranges::find(image.names, name) != image.names.end();
+  });
+}
+
 void Notify(const std::vector<PodObserver*>& observers, Row row, const PlacedPod& pod, bool appears) {
   for (PodObserver* observer : observers) {
     if (appears) {
@@ -214,9 +222,10 @@ void NodeTable::Update(Row row, api::NodePtr node) {
     SetLabels(row, node->metadata.labels, true);
     ++node_changes_;
   }
+  // New names first: the state of an image that other nodes have must not be dropped in between. Also if the
+  // images are the same: this node may have become the only one of an image.
+  SetImages(row, node->images, true);
   if (!SameImages(old.images, node->images)) {
-    // New names first: the state of an image that stays must not be dropped in between.
-    SetImages(row, node->images, true);
     std::vector<api::ContainerImage> gone = old.images;
     for (api::ContainerImage& image : gone) {
       std::erase_if(image.names, [&](const std::string& name) {
@@ -445,8 +454,13 @@ void NodeTable::SetImages(Row row, const std::vector<api::ContainerImage>& image
     for (const std::string& name : image.names) {
       ImageState& state = At(images_, symbols_.images.Intern(name).value);
       if (present) {
-        if (state.rows.Empty()) state.size_bytes = image.size_bytes;
         state.rows.Add(row);
+        // kube-scheduler removes a node's images and adds them again at each update, so an image that no
+        // other node has gets the size that is listed first.
+        if (state.size_bytes == image.size_bytes || state.rows.Count() > 1) continue;
+        if (&FirstWithName(images, name) != &image) continue;
+        state.size_bytes = image.size_bytes;
+        ++node_changes_;
       } else {
         state.rows.Remove(row);
       }

@@ -311,21 +311,38 @@ TEST_F(NodeTableTest, TaintListsAreVisitedWithTheirRows) {
   EXPECT_NE(table.taints(b), table.taints(c));
 }
 
-TEST_F(NodeTableTest, AnImageKeepsItsFirstSizeWhileAnyNodeHasIt) {
+TEST_F(NodeTableTest, AnImageKeepsItsFirstSizeWhileAnotherNodeHasIt) {
   const Row a = Add(MakeNode("a").Image("app", 100));
   const Row b = Add(MakeNode("b").Image("app", 999));
   ASSERT_NE(Image("app"), nullptr);
   EXPECT_EQ(Image("app")->size_bytes, 100);
   EXPECT_EQ(Image("app")->rows.Count(), 2U);
+  table.Update(a, MakeNode("a").Image("app", 50).Share());
+  EXPECT_EQ(Image("app")->size_bytes, 100);
   table.Update(a, MakeNode("a").Image("other", 5).Share());
   EXPECT_EQ(Image("app")->size_bytes, 100);
   EXPECT_EQ(Image("app")->rows.Count(), 1U);
-  table.Update(b, MakeNode("b").Image("app", 7).Share());
-  EXPECT_EQ(Image("app")->size_bytes, 100) << "it never went away";
   table.Update(b, MakeNode("b").Share());
   EXPECT_EQ(Image("app"), nullptr);
   table.Update(b, MakeNode("b").Image("app", 7).Share());
   EXPECT_EQ(Image("app")->size_bytes, 7);
+}
+
+TEST_F(NodeTableTest, AnUpdateOfTheOnlyNodeWithAnImageSetsItsSize) {
+  const Row a = Add(MakeNode("a").Image("app", 100));
+  const Row b = Add(MakeNode("b").Image("app", 999));
+  table.Update(a, MakeNode("a").Share());
+  EXPECT_EQ(Image("app")->size_bytes, 100) << "the other node was not updated";
+  std::uint64_t before = table.node_changes();
+  table.Update(b, MakeNode("b").Image("app", 999).Share());
+  EXPECT_EQ(Image("app")->size_bytes, 999) << "the list of the node is the same";
+  EXPECT_GT(table.node_changes(), before);
+  table.Update(b, MakeNode("b").Image("app", 7).Image("app", 8).Share());
+  EXPECT_EQ(Image("app")->size_bytes, 7) << "the first of the list counts";
+  before = table.node_changes();
+  table.Update(b, MakeNode("b").Image("app", 7).Image("app", 8).Share());
+  EXPECT_EQ(Image("app")->size_bytes, 7);
+  EXPECT_EQ(table.node_changes(), before);
 }
 
 TEST_F(NodeTableTest, PortsConflictByAddressAndOnlyOnTheirRow) {
