@@ -1,6 +1,7 @@
 #include "scheduler/cluster/pod_counters.hpp"
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/check.hpp"
 
@@ -22,6 +23,14 @@ bool SelectsPod(const PodClause& clause, const PodLabels& pod, LabelsOfNamespace
   if (named) return true;
   const api::Labels* const labels = labels_of_namespace();
   return labels != nullptr && clause.namespace_selector.Matches(*labels);
+}
+
+// Removes the counters from the lists of all groups. There may be many groups, so callers collect the
+// counters and call this once.
+template <class Counters, class Groups>
+void RemoveFromGroups(const Counters& counters, Groups& groups) {
+  for (auto& [labels, group] : groups)
+    std::erase_if(group.counters, [&](const auto* counter) { return counters.contains(counter); });
 }
 
 }  // namespace
@@ -115,12 +124,11 @@ void PodCounters::Leave(Group& group) {
   }
 }
 
+// No group lists the counter any more.
 void PodCounters::Drop(const PodQuery* query) {
   const auto found = counters_.find(query);
   BERTH_CHECK(found != counters_.end(), counters_.size());
-  Counter* counter = found->second.get();
-  for (auto& [labels, group] : groups_) std::erase(group.counters, counter);
-  counter_index_.Remove(query->all_of.front().labels, counter);
+  counter_index_.Remove(query->all_of.front().labels, found->second.get());
   counters_.erase(found);
 }
 
@@ -132,29 +140,24 @@ void PodCounters::DropIdle() {
   }
   std::ranges::sort(idle, {}, &Counter::last_used);
   idle.resize(idle.size() / 2);
-  boost::unordered_flat_map<const Counter*, bool> gone;
-  for (const Counter* counter : idle) gone.emplace(counter, true);
-  for (auto& [labels, group] : groups_)
-    std::erase_if(group.counters, [&](const Counter* counter) { return gone.contains(counter); });
-  for (const Counter* counter : idle) {
-    const PodQueryPtr query = counter->query;
-    counter_index_.Remove(query->all_of.front().labels, const_cast<Counter*>(counter));
-    counters_.erase(query.get());
-  }
+  RemoveFromGroups(boost::unordered_flat_set<const Counter*>(idle.begin(), idle.end()), groups_);
+  for (const Counter* counter : idle) Drop(counter->query.get());
   // If most counters are in use, the next scan is worthwhile only when their number has doubled.
   drop_at_ = std::max(kCountersMin, 2 * counters_.size());
 }
 
 // Drops counters that depend on namespace labels; they are counted again on next use.
 void PodCounters::NamespaceChanged() {
-  std::vector<const PodQuery*> stale;
+  boost::unordered_flat_set<const Counter*> stale;
   for (const auto& [query, counter] : counters_) {
     if (std::ranges::any_of(query->all_of, [](const PodClause& clause) {
           return !clause.namespace_selector.nothing && !clause.namespace_selector.everything();
         }))
-      stale.push_back(query);
+      stale.insert(counter.get());
   }
-  for (const PodQuery* query : stale) Drop(query);
+  if (stale.empty()) return;
+  RemoveFromGroups(stale, groups_);
+  for (const Counter* counter : stale) Drop(counter->query.get());
 }
 
 bool PodCounters::Selects(const PodClause& clause, const PodLabels& placed) const {

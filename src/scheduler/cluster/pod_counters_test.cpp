@@ -272,6 +272,37 @@ TEST(PodCounters, StayCorrectWhenIdleCountersAreDropped) {
   EXPECT_EQ(Changing::AsMap(cluster.counters().Matching(kept)), cluster.Recount(*kept));
 }
 
+TEST(PodCounters, OfNamespacesByLabelsAreCountedAgainAfterANamespaceHasChanged) {
+  testing::Cluster cluster;
+  cluster.Add(MakeNode("n"));
+  const Row row = cluster.RowOf("n");
+  for (const char* app : {"web", "db"}) {
+    cluster.Run("n", testing::MakePod(app).Label("app", app));
+    cluster.Run("n", testing::MakePod(std::string("other-") + app).Namespace("other").Label("app", app));
+  }
+  const auto query = [&](const char* app, bool by_labels) {
+    PodClause clause;
+    clause.namespaces = {"default"};
+    clause.labels = api::SelectorOfLabels({{"app", app}});
+    if (by_labels) clause.namespace_selector = api::SelectorOfLabels({{"env", "prod"}});
+    return InternQuery({{std::move(clause)}, false}, cluster.symbols());
+  };
+  PodCounters& counters = cluster.handle().counters;
+  const PodQueryPtr web = query("web", true), db = query("db", true), by_name = query("web", false);
+  for (const PodQueryPtr& each : {web, db, by_name}) EXPECT_EQ(counters.Matching(each).At(row), 1);
+  api::Namespace other;
+  other.metadata.name = "other";
+  other.metadata.labels = {{"env", "prod"}};
+  cluster.Put(other);
+  EXPECT_EQ(counters.counters(), 1U) << "only the one that does not depend on labels is left";
+  EXPECT_EQ(counters.Matching(web).At(row), 2);
+  EXPECT_EQ(counters.Matching(db).At(row), 2);
+  cluster.Run("n", testing::MakePod("more").Namespace("other").Label("app", "web"));
+  EXPECT_EQ(counters.Matching(web).At(row), 3);
+  EXPECT_EQ(counters.Matching(db).At(row), 2);
+  EXPECT_EQ(counters.Matching(by_name).At(row), 1);
+}
+
 TEST(PodCounters, BeyondTheirLimitQueriesAreCountedAtEachUse) {
   Changing cluster(7, 20'000);
   std::vector<PodQueryPtr> queries;
