@@ -151,6 +151,11 @@ void Profile::ApplyRejections(std::size_t index, const Attempt& attempt, RowSet&
         row, Status::Error(fmt::format("running \"{}\" filter plugin: {}", filters_[index]->Name(), what)));
   }
   auto rejected = attempt.Scratch();
+  // A plugin with extensions is called for each row with nominated pods, so its rejections are merged by
+  // reason: as many sets as rows would take memory quadratic in the number of nominations. `next` is the
+  // first set that keeps the order of the reasons of a row.
+  std::size_t next = out.used;
+  while (next > 0 && out.rejections[next - 1].plugin == index) --next;
   for (const framework::Rejections::Entry& entry : answer.entries()) {
     if (entry.rows.Empty()) continue;
     if (out.used == out.rejections.size()) out.rejections.emplace_back();
@@ -158,10 +163,16 @@ void Profile::ApplyRejections(std::size_t index, const Attempt& attempt, RowSet&
     rejection.rows = entry.rows;
     rejection.rows &= alive;
     if (rejection.rows.Empty()) continue;
-    rejection.plugin = index;
-    rejection.reason = entry.reason;
     *rejected |= rejection.rows;
-    ++out.used;
+    while (next < out.used && out.rejections[next].reason != entry.reason) ++next;
+    if (next < out.used) {
+      out.rejections[next].rows |= rejection.rows;
+    } else {
+      rejection.plugin = index;
+      rejection.reason = entry.reason;
+      ++out.used;
+    }
+    ++next;
   }
   if (!answer.row_reasons().rows.empty()) {
     FilterOutcome::PluginReasons row_reasons{index, answer.row_reasons()};

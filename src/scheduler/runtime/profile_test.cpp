@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -103,6 +104,19 @@ class Rule final : public Named,
                                             : framework::ResultDependency::kEverything;
   }
 };
+// A filter that counts pods of other nodes.
+class ExtendedRule final : public Named,
+                           public framework::PreFilterExtensionsPlugin,
+                           public framework::FilterPlugin {
+ public:
+  using Named::Named;
+  framework::PreFilterResult PreFilter(const Attempt&) const override { return {}; }
+  Status AddPod(const Attempt&, const cluster::PlacedPod&, cluster::Row) const override { return {}; }
+  Status RemovePod(const Attempt&, const cluster::PlacedPod&, cluster::Row) const override { return {}; }
+  void Filter(const Attempt& attempt, const RowSet& candidates, framework::Rejections& out) const override {
+    if (const auto* answer = Find("filter", script_.filter)) (*answer)(attempt, candidates, out);
+  }
+};
 class Binder final : public Named, public framework::BindPlugin {
  public:
   using Named::Named;
@@ -120,6 +134,7 @@ class ProfileTest : public ::testing::Test {
     AddFake<Gate>("Gate");
     AddFake<Gate>("Gate2");
     for (const auto* name : {"A", "B", "C", "D"}) AddFake<Rule>(name);
+    AddFake<ExtendedRule>("Extended");
     AddFake<Binder>("Bind");
     AddFake<Binder>("Bind2");
     registry.Add("Broken",
@@ -445,7 +460,22 @@ TEST_F(ProfileTest, ANodeFilledByANominatedPodIsRejectedOnce) {
       if (attempt.nodes().requested(cluster::kCpu)[row] > 0 || row == 0) full.Add(row);
     });
   };
-  EXPECT_THAT(Text(Filter({{2, &nominated}})), ElementsAre("A: full: 2", "A: full: 0", "feasible: 1 3"));
+  EXPECT_THAT(Text(Filter({{2, &nominated}})), ElementsAre("A: full: 0 2", "feasible: 1 3"));
+}
+
+TEST_F(ProfileTest, RejectionsOfNodesWithNominatedPodsAreMergedByReasonInTheOrderOfEachNode) {
+  Multi({"Sort", "Extended", "Bind"});
+  const auto nominated = cluster.Prepare(MakePod("promised").Cpu("1"));
+  script.filter["Extended"] = [&](const Attempt& attempt, const RowSet& candidates,
+                                  framework::Rejections& out) {
+    if (candidates.Has(1)) Rejecting({1}, "first")(attempt, candidates, out);
+    Rejecting({0, 1, 2, 3}, "second")(attempt, candidates, out);
+  };
+  const std::vector<Nomination> nominations{
+      {2, &nominated}, {0, &nominated}, {1, &nominated}, {3, &nominated}};
+  EXPECT_THAT(Text(Filter(nominations)), ElementsAre("Extended: second: 0 2 3", "Extended: first: 1",
+                                                     "Extended: second: 1", "feasible:"));
+  EXPECT_EQ(std::ranges::count(script.calls, "filter Extended"), 4) << "once for each row";
 }
 
 // --- Score ---
