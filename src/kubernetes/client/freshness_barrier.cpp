@@ -100,7 +100,7 @@ void FreshnessBarrier::Compare(const api::VersionList& list) {
     std::string key =
         item.ns.empty() ? std::string(item.name) : std::string(item.ns).append("/").append(item.name);
     if (view_.unreadable(key)) continue;
-    awaited_.emplace(std::move(key), Awaited{std::string(item.resource_version)});
+    awaited_.emplace(std::move(key), RequiredVersion{std::string(item.resource_version)});
   }
   if (found == view_.size()) return;
   boost::unordered_flat_set<ObjectKey, ByKey, ByKey> listed;
@@ -109,7 +109,7 @@ void FreshnessBarrier::Compare(const api::VersionList& list) {
   view_.each([&](const std::string& key, const std::string& version) {
     const bool newer = VersionBefore(list.resource_version, version);
     if (!newer && !listed.contains(ObjectKey::Split(key))) {
-      awaited_.emplace(key, Awaited{.version = list.resource_version, .gone = true});
+      awaited_.emplace(key, RequiredVersion{.version = list.resource_version, .gone = true});
     }
   });
 }

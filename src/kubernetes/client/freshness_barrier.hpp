@@ -91,11 +91,11 @@ class FreshnessBarrier {
   std::string wanted_{};         // R of the first successful read
   std::string last_at_start_{};  // the view's version before that read; empty: none, or it was replaced
   // Objects that the view must receive, with the required version; a deletion also satisfies the requirement.
-  struct Awaited {
+  struct RequiredVersion {
     std::string version;
     bool gone = false;
   };
-  FlatTextMap<Awaited> awaited_{};
+  FlatTextMap<RequiredVersion> awaited_{};
   bool compared_ = false;
   Api::CallId call_ = 0;
   http::Loop::TimerId timer_ = http::Loop::TimerId::kNone;

@@ -64,11 +64,11 @@ Expected<void> ReadBorg2019(const TraceText& nodes, const TraceText& pods, const
         end ? std::optional(*end - instance.scheduled.value_or(instance.arrival)) : std::nullopt;
     return builder.AddPod(instance.shape, instance.arrival, lifetime);
   };
-  constexpr double kAfterTrace = 0x1p63;  // the time 2^63-1 as a double: after the end of the trace
+  constexpr std::string_view kAfterTrace = "9223372036854775807";  // no time, but: after the trace's end
   while (rows.Next()) {
+    if (rows.Field(0) == kAfterTrace) continue;
     BERTH_TRY(const double micros, rows.Number(0));
     BERTH_TRY(const double type, rows.Number(1));
-    if (micros == kAfterTrace) continue;
     BERTH_RETURN_IF_ERROR(CheckTraceTime(rows, 0, micros * 1000, "microseconds", source));
     const std::string key = rows.Field(2) + "/" + rows.Field(3);
     const Duration time(std::llround(micros * 1000));
