@@ -1,45 +1,21 @@
 #include "kubernetes/api/dump.hpp"
 
-#include <algorithm>
-#include <string_view>
+#include <type_traits>
 
+#include "kubernetes/api/api_versions.hpp"
 #include "kubernetes/api/external_groups.hpp"
 
 namespace berth::api {
 namespace {
 
-// The API group of the kinds outside the core group (client::kResources lists them too, but depends on this
-// module).
-struct GroupOfKind {
-  std::string_view kind, group;
-};
-constexpr GroupOfKind kGroups[] = {
-    {"ReplicaSet", "apps"},
-    {"StatefulSet", "apps"},
-    {"PodDisruptionBudget", "policy"},
-    {"StorageClass", "storage.k8s.io"},
-    {"CSINode", "storage.k8s.io"},
-    {"CSIDriver", "storage.k8s.io"},
-    {"CSIStorageCapacity", "storage.k8s.io"},
-    {"VolumeAttachment", "storage.k8s.io"},
-    {"DeviceClass", "resource.k8s.io"},
-    {"ResourceClaim", "resource.k8s.io"},
-    {"ResourceSlice", "resource.k8s.io"},
-    {"DeviceTaintRule", "resource.k8s.io"},
-    {"PodGroup", "scheduling.k8s.io"},
-    {"CompositePodGroup", "scheduling.k8s.io"},
-    {"ElasticQuota", "scheduling.x-k8s.io"},
-    {"ElasticQuota", "scheduling.sigs.k8s.io"},  // Koordinator's, read with `hierarchy: Koordinator`
-    {"NodeResourceTopology", "topology.node.k8s.io"},
-    {"PriorityClass", "scheduling.k8s.io"},
-};
-
 // False for the objects of other projects whose kind has the same name, such as Node of longhorn.io. Files
 // written by hand may have no apiVersion.
-bool HasGroupOfItsKind(const Document& document) {
-  return document.group.empty() || std::ranges::any_of(kGroups, [&](const GroupOfKind& known) {
-           return known.kind == document.kind && known.group == document.group;
-         });
+template <class T>
+bool IsOfKind(const Document& document) {
+  if (document.kind != T::kKind) return false;
+  // Koordinator's, read with `hierarchy: Koordinator`.
+  if (std::is_same_v<T, ElasticQuota> && document.group == "scheduling.sigs.k8s.io") return true;
+  return document.group.empty() || document.group == GroupOfKind<T>();
 }
 
 }  // namespace
@@ -52,9 +28,9 @@ Expected<void> Dump::Add(const Document& document) {
     external = true;
     added = AddGroup<T>(document.json);
   });
-  if (external || !HasGroupOfItsKind(document)) return added;
+  if (external) return added;
   AllKinds::ForEach([&]<class T>() {
-    if (document.kind == T::kKind) added = AddAs<T>(document.json);
+    if (IsOfKind<T>(document)) added = AddAs<T>(document.json);
   });
   return added;
 }

@@ -1,52 +1,11 @@
 #include "kubernetes/api/encode.hpp"
 
 #include "base/check.hpp"
+#include "kubernetes/api/api_versions.hpp"
 #include "kubernetes/api/encode_kinds.hpp"
 
 namespace berth::api {
 namespace json {
-
-namespace {
-
-// The newest version of each kind; readers of older ones accept it.
-template <class T>
-constexpr std::string_view kApiVersion = "v1";
-template <>
-constexpr std::string_view kApiVersion<StorageClass> = "storage.k8s.io/v1";
-template <>
-constexpr std::string_view kApiVersion<CSINode> = "storage.k8s.io/v1";
-template <>
-constexpr std::string_view kApiVersion<CSIDriver> = "storage.k8s.io/v1";
-template <>
-constexpr std::string_view kApiVersion<CSIStorageCapacity> = "storage.k8s.io/v1";
-template <>
-constexpr std::string_view kApiVersion<VolumeAttachment> = "storage.k8s.io/v1";
-template <>
-constexpr std::string_view kApiVersion<ReplicaSet> = "apps/v1";
-template <>
-constexpr std::string_view kApiVersion<StatefulSet> = "apps/v1";
-template <>
-constexpr std::string_view kApiVersion<PodDisruptionBudget> = "policy/v1";
-template <>
-constexpr std::string_view kApiVersion<DeviceClass> = "resource.k8s.io/v1";
-template <>
-constexpr std::string_view kApiVersion<ResourceClaim> = "resource.k8s.io/v1";
-template <>
-constexpr std::string_view kApiVersion<ResourceSlice> = "resource.k8s.io/v1";
-template <>
-constexpr std::string_view kApiVersion<DeviceTaintRule> = "resource.k8s.io/v1beta2";
-template <>
-constexpr std::string_view kApiVersion<PodGroup> = "scheduling.k8s.io/v1beta1";
-template <>
-constexpr std::string_view kApiVersion<CompositePodGroup> = "scheduling.k8s.io/v1alpha3";
-template <>
-constexpr std::string_view kApiVersion<ElasticQuota> = "scheduling.x-k8s.io/v1alpha1";
-template <>
-constexpr std::string_view kApiVersion<NodeResourceTopology> = "topology.node.k8s.io/v1alpha2";
-template <>
-constexpr std::string_view kApiVersion<PriorityClass> = "scheduling.k8s.io/v1";
-
-}  // namespace
 
 // --- common parts of objects ---
 
@@ -115,7 +74,7 @@ void AppendJson(std::string& out, const T& object) {
   json::Writer to(out);
   json::Members members(to);
   const std::string kind(T::kKind);
-  const std::string version(json::kApiVersion<T>);
+  const std::string version(kApiVersion<T>);
   members.Add(json::Required{"kind", kind}).Add(json::Required{"apiVersion", version});
   json::AddMembers(members, object);
 }

@@ -668,34 +668,39 @@ class WaitsForStop final : public framework::BlockingPreBindPlugin {
   bool& stopped_;
 };
 
-TEST_F(ContractTest, TheEndOfTheSchedulerStopsPreBind) {
-  std::latch began(1);
-  bool stopped = false;
-  StartWith("WaitsForStop",
-            [&](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
-              return std::make_unique<WaitsForStop>(handle, began, stopped);
-            });
-  AddPod(MakePod("victim"));
-  began.wait();
+// One pod is in PreBind.
+class WaitingPreBind : public ContractTest {
+ protected:
+  WaitingPreBind() {
+    StartWith("WaitsForStop",
+              [&](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
+                return std::make_unique<WaitsForStop>(handle, began_, stopped_);
+              });
+    AddPod(MakePod("victim"));
+    began_.wait();
+  }
+  // The plugin refers to the members.
+  ~WaitingPreBind() override {
+    scheduler.reset();
+    engine.reset();
+  }
+
+  std::latch began_{1};
+  bool stopped_ = false;
+};
+
+TEST_F(WaitingPreBind, TheEndOfTheSchedulerStopsIt) {
   scheduler.reset();
-  EXPECT_TRUE(stopped);
+  EXPECT_TRUE(stopped_);
 }
 
 // The process destroys the clients before the scheduler.
-TEST_F(ContractTest, NoPluginRunsOnAnotherThreadAfterTheEndOfBlockingPluginsEvenForAnAbandonedBinding) {
-  std::latch began(1);
-  bool stopped = false;
-  StartWith("WaitsForStop",
-            [&](const framework::RawArgs&, framework::Handle& handle) -> framework::PluginOrError {
-              return std::make_unique<WaitsForStop>(handle, began, stopped);
-            });
-  AddPod(MakePod("victim"));
-  began.wait();
+TEST_F(WaitingPreBind, NoPluginRunsOnAnotherThreadAfterTheEndOfBlockingPluginsEvenForAnAbandonedBinding) {
   scheduler->Drain({});
   loop.RunOnce(*scheduler);
   ASSERT_TRUE(loop.stopping());
   scheduler->EndBlockingPlugins();
-  EXPECT_TRUE(stopped);
+  EXPECT_TRUE(stopped_);
 }
 
 // Other threads may keep a binding cycle for a moment longer, as the loop keeps the messages of an iteration.
