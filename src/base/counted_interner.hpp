@@ -36,15 +36,17 @@ class CountedInterner {
     ++entry.uses;
     return id;
   }
-  // Ends one use of a text that is not permanent; without effect on permanent texts.
-  void Release(Id<Tag> id) {
+  // Ends one use of a text that is not permanent; without effect on permanent texts. Returns whether the text
+  // was removed.
+  bool Release(Id<Tag> id) {
     Entry& entry = entries_[id.value];
-    if (entry.uses == kPermanent) return;
+    if (entry.uses == kPermanent) return false;
     BERTH_CHECK(entry.uses > 0, id.value);
-    if (--entry.uses > 0) return;
+    if (--entry.uses > 0) return false;
     ids_.erase(std::string_view(entry.text));
     entry.text = std::string();
     free_.push_back(id.value);
+    return true;
   }
   // Returns the memory of removed texts, as far as ids permit: those of present texts do not change.
   void Shrink() {

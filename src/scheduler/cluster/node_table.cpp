@@ -202,7 +202,7 @@ Row NodeTable::Add(api::NodePtr node) {
   SetAllocatable(row, {}, node->allocatable);
   SetLabels(row, node->metadata.labels, true);
   SetImages(row, node->images, true);
-  SetTaints(row, symbols_.InternTaints(node->taints));
+  SetTaints(row, node->taints);
   if (node->unschedulable) unschedulable_.Add(row);
   nodes_[row] = std::move(node);
   for (PodObserver* observer : observers_) observer->OnNodeAdded(row);
@@ -238,7 +238,7 @@ void NodeTable::Update(Row row, api::NodePtr node) {
     ++node_changes_;
   }
   if (old.taints != node->taints) {
-    SetTaints(row, symbols_.InternTaints(node->taints));
+    SetTaints(row, node->taints);
     ++node_changes_;
   }
   if (old.unschedulable != node->unschedulable || old.declared_features != node->declared_features)
@@ -262,8 +262,7 @@ void NodeTable::Remove(Row row) {
   nodes_[row] = nullptr;
   SetLabels(row, node->metadata.labels, false);
   SetImages(row, node->images, false);
-  taint_rows_[taints_[row].value].Remove(row);
-  taints_[row] = {};
+  RemoveTaints(row);
   unschedulable_.Remove(row);
   all_.Remove(row);
   --node_count_;
@@ -468,11 +467,23 @@ void NodeTable::SetImages(Row row, const std::vector<api::ContainerImage>& image
   }
 }
 
-void NodeTable::SetTaints(Row row, TaintListId list) {
-  if (taints_[row].known()) taint_rows_[taints_[row].value].Remove(row);
-  BERTH_CHECK(list.known(), row);
+void NodeTable::SetTaints(Row row, const std::vector<api::Taint>& taints) {
+  const TaintListId list = symbols_.UseTaints(taints);
+  RemoveTaints(row);
   taints_[row] = list;
   At(taint_rows_, list.value).Add(row);
+}
+
+void NodeTable::RemoveTaints(Row row) {
+  const TaintListId list = std::exchange(taints_[row], {});
+  if (!list.known()) return;
+  RowGroup& rows = taint_rows_[list.value];
+  BERTH_CHECK(rows.Has(row), row, list.value);
+  rows.Remove(row);
+  if (rows.Empty()) rows = {};  // frees its bits
+  // Every decision visits all groups.
+  while (!taint_rows_.empty() && taint_rows_.back().Empty()) taint_rows_.pop_back();
+  symbols_.ReleaseTaints(list);
 }
 
 void NodeTable::AddAmounts(Row row, const PodUse& use, std::int64_t sign) {

@@ -170,7 +170,8 @@ class NodeTable {
   void RemoveFromColumns(const api::ResourceList& list);
   void SetLabels(Row row, const api::Labels& labels, bool present);
   void SetImages(Row row, const std::vector<api::ContainerImage>& images, bool present);
-  void SetTaints(Row row, TaintListId list);
+  void SetTaints(Row row, const std::vector<api::Taint>& taints);
+  void RemoveTaints(Row row);
   void BuildColumn(ResourceId resource) const;
   void AddScalar(Row row, ResourceId resource, std::int64_t amount);
   void AddAmounts(Row row, const PodUse& use, std::int64_t sign);
@@ -192,7 +193,7 @@ class NodeTable {
   std::vector<std::int64_t> non_zero_cpu_, non_zero_memory_, pod_count_, allowed_pods_;
   RowSet unschedulable_;
   std::vector<TaintListId> taints_;
-  std::vector<RowGroup> taint_rows_;
+  std::vector<RowGroup> taint_rows_;  // by TaintListId; the last one is not empty
   std::vector<RowGroup> label_rows_;
   std::vector<RowSet> key_rows_;
   std::uint64_t label_generation_ = 1;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 
@@ -311,6 +312,28 @@ TEST_F(NodeTableTest, TaintListsAreVisitedWithTheirRows) {
   EXPECT_NE(table.taints(b), table.taints(c));
 }
 
+TEST_F(NodeTableTest, ATaintListThatNoNodeHasIsForgotten) {
+  const Row a = Add(MakeNode("a"));
+  const Row b = Add(MakeNode("b").Taint("stays", "", "NoSchedule"));
+  const std::size_t before = words.size();
+  std::uint32_t highest = 0;
+  for (int i = 0; i < 100; ++i) {
+    table.Update(a, MakeNode("a").Taint("since", std::to_string(i), "NoSchedule").Share());
+    highest = std::max(highest, table.taints(a).value);
+    EXPECT_EQ(words.Taints(table.taints(a)).front().value, std::to_string(i));
+  }
+  EXPECT_LE(highest, 3U) << "a list is added before the former one is removed";
+  table.Update(b, MakeNode("b").Taint("since", "99", "NoSchedule").Share());
+  EXPECT_EQ(table.taints(a), table.taints(b));
+  table.Remove(a);
+  EXPECT_EQ(words.Taints(table.taints(b)).front().value, "99") << "another node has it";
+  table.Remove(b);
+  EXPECT_EQ(words.size(), before - 1) << "neither the list of b nor one of the others is left";
+  std::size_t lists = 0;
+  table.ForEachTaintList([&](TaintListId, const RowGroup&) { ++lists; });
+  EXPECT_EQ(lists, 0U);
+}
+
 TEST_F(NodeTableTest, AnImageKeepsItsFirstSizeWhileAnotherNodeHasIt) {
   const Row a = Add(MakeNode("a").Image("app", 100));
   const Row b = Add(MakeNode("b").Image("app", 999));
@@ -577,8 +600,8 @@ TEST(SymbolTable, InternsResourcesAndTaintLists) {
   EXPECT_FALSE(words.IsExtended(words.InternResource("hugepages-2Mi")));
   const api::Taint a{"a", "", "NoSchedule"};
   const api::Taint b{"b", "", "NoSchedule"};
-  EXPECT_NE(words.InternTaints({a, b}), words.InternTaints({b, a})) << "a list, not a set";
-  EXPECT_EQ(words.InternTaints({a, b}), words.InternTaints({a, b}));
+  EXPECT_NE(words.UseTaints({a, b}), words.UseTaints({b, a})) << "a list, not a set";
+  EXPECT_EQ(words.UseTaints({a, b}), words.UseTaints({a, b}));
   EXPECT_NE(words.InternLabel(words.InternKey("k"), "v"), words.InternLabel(words.InternKey("l"), "v"));
   EXPECT_EQ(words.InternPort("", 80), words.InternPort("TCP", 80));
   EXPECT_NE(words.InternPort("UDP", 80), words.InternPort("TCP", 80));

@@ -30,7 +30,7 @@ SymbolTable::SymbolTable() : all_nodes(std::make_shared<const NodeSelection>()) 
   for (const auto* name : {"cpu", "memory", "ephemeral-storage"}) InternResource(name);
   addresses.Intern("0.0.0.0");
   for (const auto* protocol : {"TCP", "UDP", "SCTP"}) protocols_.Intern(protocol);
-  InternTaints({});
+  UseTaints({});  // has id 0 from now on
 }
 SymbolTable::~SymbolTable() = default;
 
@@ -70,14 +70,19 @@ ResourceId SymbolTable::AddResource(std::string_view name, AddText&& add_text) {
 
 ResourceId SymbolTable::FindResource(std::string_view name) const { return resources_.Find(name); }
 
-TaintListId SymbolTable::InternTaints(const std::vector<api::Taint>& taints) {
+TaintListId SymbolTable::UseTaints(const std::vector<api::Taint>& taints) {
   std::string text;
   for (const api::Taint& taint : taints) {
     text += taint.key + '\n' + taint.value + '\n' + taint.effect + '\n';
   }
-  const TaintListId id = taint_texts_.Intern(text);
-  if (id.value == taint_lists_.size()) taint_lists_.push_back(taints);
+  if (const TaintListId known = taint_texts_.Find(text); known.known()) return taint_texts_.Use(text);
+  const TaintListId id = taint_texts_.Use(text);
+  At(taint_lists_, id.value) = taints;
   return id;
+}
+
+void SymbolTable::ReleaseTaints(TaintListId id) {
+  if (taint_texts_.Release(id)) taint_lists_[id.value] = {};
 }
 
 PortId SymbolTable::InternPort(std::string_view protocol, std::int32_t port) {
@@ -100,6 +105,7 @@ void SymbolTable::ReleaseUnused() {
   due_ = 2 * leased_ + kSmall;
   if (removed == 0) return;
   leases_.shrink_to_fit();
+  taint_texts_.Shrink();
   ForEachKind(*this, {}, [](auto& texts, const auto&) { texts.Shrink(); });
 }
 

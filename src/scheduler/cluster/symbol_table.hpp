@@ -26,11 +26,11 @@ struct AffinityTerm;
 struct PodAffinityTerms;
 struct NodeSelection;
 
-// The functions of this class intern permanent symbols: those of nodes and of the configuration. Symbols of
-// pods and volumes are interned by a SymbolScope. They are removed some time after the last object that
-// refers to them, and their ids are assigned to other texts. So whatever stores such an id also stores the
-// object with the lease, and vectors indexed by ids have values for permanent symbols only. Scheduler loop
-// only, including everything below.
+// The functions of this class intern permanent symbols: those of nodes, except taints, and of the
+// configuration. Symbols of pods and volumes are interned by a SymbolScope. They are removed some time after
+// the last object that refers to them, and their ids are assigned to other texts. So whatever stores such an
+// id also stores the object with the lease, and vectors indexed by ids have values for permanent symbols
+// only. Scheduler loop only, including everything below.
 class SymbolTable {
  public:
   SymbolTable();
@@ -77,8 +77,11 @@ class SymbolTable {
   bool IsPermanent(ResourceId id) const { return resources_.IsPermanent(id); }
 
   // --- taints ---
-  // Whole lists: their order is visible in messages of older releases, and most nodes share one.
-  TaintListId InternTaints(const std::vector<api::Taint>& taints);
+  // Whole lists: their order is visible in messages of older releases, and most nodes share one. Controllers
+  // write timestamps as values, so lists are not permanent: UseTaints adds a use, ReleaseTaints ends one, and
+  // the id of a list without uses is assigned to another list.
+  TaintListId UseTaints(const std::vector<api::Taint>& taints);
+  void ReleaseTaints(TaintListId id);
   const std::vector<api::Taint>& Taints(TaintListId id) const { return taint_lists_[id.value]; }
 
   // The API server accepts three protocols; others are mapped to an id, too, and are permanent.
@@ -120,8 +123,8 @@ class SymbolTable {
   const std::vector<LabelId> no_labels_;
   CountedInterner<ResourceTag> resources_;
   std::vector<bool> extended_;  // by ResourceId
-  Interner<TaintListTag> taint_texts_;
-  std::vector<std::vector<api::Taint>> taint_lists_;
+  CountedInterner<TaintListTag> taint_texts_;
+  std::vector<std::vector<api::Taint>> taint_lists_;  // by TaintListId
   Interner<ProtocolTag> protocols_;
   std::vector<std::shared_ptr<const SymbolReferences>> leases_;
   std::size_t leased_ = 0;  // references in leases_
