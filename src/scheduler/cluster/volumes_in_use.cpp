@@ -314,28 +314,58 @@ void VolumesInUse::Attach(const CsiVolume& volume, Row row, int amount) {
 // A volume counts once per row, regardless of the number of pods that use it and of its attachment.
 void VolumesInUse::Count(const CsiVolume& volume, Row row, int amount, RowCounts Volume::* what,
                          RowCounts Volume::* other) {
-  const auto entry = volumes_.try_emplace(volume.id, DriverOf(volume.driver)).first;
+  const auto [entry, added] = volumes_.try_emplace(volume.id, drivers_[volume.driver]);
   Volume& known = entry->second;
+  Driver& driver = known.driver;
+  if (added) ++driver.volumes;
   const bool before = (known.*what).At(row) > 0;
   (known.*what).Add(row, amount);
   const bool after = (known.*what).At(row) > 0;
-  if (before != after && (known.*other).At(row) == 0) known.driver.in_use[row] += after ? 1 : -1;
-  if (known.used.empty() && known.attached.empty()) volumes_.erase(entry);
+  if (before != after && driver.limits > 0 && (known.*other).At(row) == 0)
+    driver.in_use[row] += after ? 1 : -1;
+  if (!known.used.empty() || !known.attached.empty()) return;
+  volumes_.erase(entry);
+  --driver.volumes;
+  FreeUnused(volume.driver);
 }
 
-VolumesInUse::Driver& VolumesInUse::DriverOf(const std::string& name) {
-  const auto [entry, added] = drivers_.try_emplace(name);
-  if (added) {
-    entry->second.in_use.resize(nodes_.rows());
-    entry->second.limit.resize(nodes_.rows(), kNoLimit);
+void VolumesInUse::SetLimit(Driver& driver, Row row, std::int32_t limit) {
+  if (driver.limit.empty()) {
+    if (limit == kNoLimit) return;
+    BuildColumns(driver);
   }
-  return entry->second;
+  if (driver.limit[row] != kNoLimit) --driver.limits;
+  driver.limit[row] = limit;
+  if (limit != kNoLimit) ++driver.limits;
+}
+
+void VolumesInUse::BuildColumns(Driver& driver) {
+  driver.in_use.resize(nodes_.rows());
+  driver.limit.resize(nodes_.rows(), kNoLimit);
+  if (driver.volumes == 0) return;
+  for (const auto& [id, volume] : volumes_) {
+    if (&volume.driver != &driver) continue;
+    volume.used.ForEach([&](Row row, RowCounts::Count) { ++driver.in_use[row]; });
+    volume.attached.ForEach([&](Row row, RowCounts::Count) {
+      if (volume.used.At(row) == 0) ++driver.in_use[row];
+    });
+  }
+}
+
+// Frees what the driver does not need any more.
+void VolumesInUse::FreeUnused(const std::string& name) {
+  const auto found = drivers_.find(name);
+  if (found == drivers_.end() || found->second.limits > 0) return;
+  found->second.in_use = {};
+  found->second.limit = {};
+  if (found->second.volumes == 0 && found->second.installed.Empty()) drivers_.erase(found);
 }
 
 // --- nodes ---
 
 void VolumesInUse::OnNodeAdded(Row row) {
   for (auto& [name, driver] : drivers_) {
+    if (driver.limits == 0) continue;
     driver.in_use.resize(nodes_.rows());
     driver.limit.resize(nodes_.rows(), kNoLimit);
   }
@@ -382,23 +412,27 @@ void VolumesInUse::SetDrivers(Row row, const api::CSINode* before, const api::CS
   if (before != nullptr) {
     SetMigrated(row, *before, false);
     for (const api::CSINode::Driver& driver : before->drivers) {
-      Driver& known = DriverOf(driver.name);
+      Driver& known = drivers_[driver.name];
       known.installed.Remove(row);
-      known.limit[row] = kNoLimit;
+      SetLimit(known, row, kNoLimit);
     }
   }
   with_csi_node_.Remove(row);
   with_limits_.Remove(row);
-  if (after == nullptr) return;
-  with_csi_node_.Add(row);
-  SetMigrated(row, *after, true);
-  for (const api::CSINode::Driver& driver : after->drivers) {
-    Driver& known = DriverOf(driver.name);
-    known.installed.Add(row);
-    if (!driver.count) continue;
-    known.limit[row] = *driver.count;
-    with_limits_.Add(row);
+  if (after != nullptr) {
+    with_csi_node_.Add(row);
+    SetMigrated(row, *after, true);
+    for (const api::CSINode::Driver& driver : after->drivers) {
+      Driver& known = drivers_[driver.name];
+      known.installed.Add(row);
+      if (!driver.count) continue;
+      SetLimit(known, row, *driver.count);
+      with_limits_.Add(row);
+    }
   }
+  // At the end: most drivers stay on the node.
+  if (before == nullptr) return;
+  for (const api::CSINode::Driver& driver : before->drivers) FreeUnused(driver.name);
 }
 
 }  // namespace berth::cluster

@@ -70,15 +70,18 @@ class VolumesInUse final : private PodObserver {
 
   // --- CSI drivers ---
   static constexpr std::int32_t kNoLimit = INT32_MAX;
+  // A CSINode may list any number of names: only drivers for which a node has a limit take memory per node.
   struct Driver {
-    // by row: volumes in use or attached; maintained where there are limits
+    // by row: volumes in use or attached; empty if no node has a limit
     std::vector<std::int32_t> in_use;
-    std::vector<std::int32_t> limit;  // by row
+    std::vector<std::int32_t> limit;  // by row; empty if no node has one
     RowSet installed;
+    std::size_t limits = 0;   // number of rows with a limit
+    std::size_t volumes = 0;  // number of volumes in use or attached
   };
   CsiVolume Resolve(const api::PersistentVolumeClaim& claim) const;
   LookedUp LookUp(const api::Pod& pod, const api::Volume& volume) const;
-  // Null if no node ever had the driver.
+  // Null: the driver is installed on no node, and none of its volumes is in use or attached.
   const Driver* FindDriver(const std::string& name) const;
   // Calls visit(Row) for each row whose pods use the volume.
   template <class Visit>
@@ -156,7 +159,9 @@ class VolumesInUse final : private PodObserver {
   void SetMigrated(Row row, const api::CSINode& node, bool there);
   void SetDrivers(Row row, const api::CSINode* before, const api::CSINode* after);
   Row RowOf(const std::string& node) const { return nodes_.Find(node); }
-  Driver& DriverOf(const std::string& name);
+  void SetLimit(Driver& driver, Row row, std::int32_t limit);
+  void BuildColumns(Driver& driver);
+  void FreeUnused(const std::string& driver);
 
   NodeTable& nodes_;
   ClusterObjects& objects_;

@@ -268,13 +268,6 @@ class RandomCluster {
     const auto count =
         all ? std::ranges::count_if(*all, [&](const auto& entry) { return entry.second == name; }) : 0;
     const VolumesInUse::Driver* driver = volumes_.FindDriver(name);
-    if (driver == nullptr) {
-      EXPECT_EQ(count, 0);
-      return;
-    }
-    if (all) {
-      EXPECT_EQ(driver->in_use[row], count) << name << " on row " << row;
-    }
     std::int32_t limit = VolumesInUse::kNoLimit;
     bool installed = false;
     for (const auto& listed : csi_node != nullptr ? csi_node->drivers : std::vector<api::CSINode::Driver>{}) {
@@ -282,8 +275,22 @@ class RandomCluster {
       installed = true;
       limit = listed.count.value_or(VolumesInUse::kNoLimit);
     }
-    EXPECT_EQ(driver->limit[row], limit);
+    if (driver == nullptr) {
+      EXPECT_EQ(count, 0);
+      EXPECT_FALSE(installed) << name << " on row " << row;
+      return;
+    }
     EXPECT_EQ(driver->installed.Has(row), installed);
+    EXPECT_EQ(driver->limit.empty(), driver->limits == 0);
+    EXPECT_EQ(driver->in_use.empty(), driver->limits == 0);
+    if (driver->limits == 0) {
+      EXPECT_EQ(limit, VolumesInUse::kNoLimit);
+      return;
+    }
+    EXPECT_EQ(driver->limit[row], limit);
+    if (all) {
+      EXPECT_EQ(driver->in_use[row], count) << name << " on row " << row;
+    }
   }
 
   Random random_;
@@ -306,6 +313,32 @@ TEST(VolumesInUse, CountersEqualARecountAfterAnySequenceOfChanges) {
       if (::testing::Test::HasFailure()) return;
     }
   }
+}
+
+TEST(VolumesInUse, OnlyDriversWithALimitTakeMemoryPerNode) {
+  SymbolTable words;
+  NodeTable nodes(words);
+  ClusterObjects objects;
+  VolumesInUse volumes(nodes, objects);
+  nodes.Add(MakeNode("n").Share());
+  std::shared_ptr<const api::CSINode> before;
+  const auto set = [&](std::vector<api::CSINode::Driver> drivers) {
+    const auto after = std::make_shared<const api::CSINode>(MakeCsiNode("n", std::move(drivers)));
+    objects.Apply(ports::Change<api::CSINode>{before, after});
+    before = after;
+  };
+  set({{"limited", 5}, {"installed", std::nullopt}});
+  ASSERT_NE(volumes.FindDriver("installed"), nullptr);
+  EXPECT_TRUE(volumes.FindDriver("installed")->limit.empty());
+  EXPECT_TRUE(volumes.FindDriver("installed")->in_use.empty());
+  EXPECT_EQ(volumes.FindDriver("limited")->limit, std::vector<std::int32_t>{5});
+  EXPECT_EQ(volumes.FindDriver("limited")->in_use, std::vector<std::int32_t>{0});
+  set({{"limited", std::nullopt}, {"installed", 3}});
+  EXPECT_TRUE(volumes.FindDriver("limited")->limit.empty()) << "the only limit is gone";
+  EXPECT_EQ(volumes.FindDriver("installed")->limit, std::vector<std::int32_t>{3});
+  set({});
+  EXPECT_EQ(volumes.FindDriver("limited"), nullptr);
+  EXPECT_EQ(volumes.FindDriver("installed"), nullptr);
 }
 
 TEST(VolumesInUse, APodWithoutVolumesChangesNoCounter) {

@@ -152,7 +152,7 @@ void NodeVolumeLimits::AddExceeded(const std::string& driver_name,
                                    const std::vector<const CsiVolume*>& of_driver, const RowSet& rows,
                                    RowSet& rejected) const {
   const auto* driver = volumes_.FindDriver(driver_name);
-  if (driver == nullptr) return;
+  if (driver == nullptr || driver->limits == 0) return;
   // First as if none of the volumes were on the node; usually no row is left then.
   RowSet full = rejected;
   full.Clear();
