@@ -132,7 +132,8 @@ const Topology& NodeTable::TopologyOf(LabelKeyId key) const {
   }
   TrackedTopology*& known = At(topology_of_key_, key.value);
   if (known == nullptr) {
-    known = &topologies_.emplace_back();
+    known = topologies_.emplace_back(std::make_unique<TrackedTopology>()).get();
+    known->slot = topologies_.size() - 1;
     known->topology.domain.assign(rows(), Topology::kNoDomain);
     for (const LabelId label : symbols_.LabelsOf(key)) {
       if (const RowGroup* group = WithLabel(label))
@@ -184,7 +185,7 @@ Row NodeTable::Add(api::NodePtr node) {
       columns_[id].allocatable.push_back(0);
       columns_[id].requested.push_back(0);
     }
-    for (TrackedTopology& tracked : topologies_) tracked.topology.domain.push_back(Topology::kNoDomain);
+    for (const auto& tracked : topologies_) tracked->topology.domain.push_back(Topology::kNoDomain);
     all_.Resize(nodes_.size());
     unschedulable_.Resize(nodes_.size());
   } else {
@@ -220,6 +221,7 @@ void NodeTable::Update(Row row, api::NodePtr node) {
   if (old.metadata.labels != node->metadata.labels) {
     SetLabels(row, old.metadata.labels, false);
     SetLabels(row, node->metadata.labels, true);
+    FreeTopologies(old.metadata.labels);
     ++node_changes_;
   }
   // New names first: the state of an image that other nodes have must not be dropped in between. Also if the
@@ -263,6 +265,7 @@ void NodeTable::Remove(Row row) {
   SetLabels(row, node->metadata.labels, false);
   SetImages(row, node->images, false);
   RemoveTaints(row);
+  FreeTopologies(node->metadata.labels);
   unschedulable_.Remove(row);
   all_.Remove(row);
   --node_count_;
@@ -445,6 +448,19 @@ void NodeTable::SetLabels(Row row, const api::Labels& labels, bool present) {
       label_rows_[label.value].Remove(row);
       key_rows_[key.value].Remove(row);
     }
+  }
+}
+
+void NodeTable::FreeTopologies(const api::Labels& labels) {
+  for (const auto& [key_text, value] : labels) {
+    const LabelKeyId key = symbols_.FindKey(key_text);
+    if (key.value >= topology_of_key_.size() || topology_of_key_[key.value] == nullptr) continue;
+    if (!key_rows_[key.value].Empty()) continue;
+    const std::size_t slot = std::exchange(topology_of_key_[key.value], nullptr)->slot;
+    BERTH_CHECK(slot < topologies_.size(), slot, topologies_.size());
+    std::swap(topologies_[slot], topologies_.back());
+    topologies_[slot]->slot = slot;
+    topologies_.pop_back();
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -101,7 +100,8 @@ class NodeTable {
   const RowGroup* WithLabel(LabelId label) const;
   const RowSet* WithKey(LabelKeyId key) const;
   const ImageState* Image(ImageId image) const;
-  // Built when a key that a node has is first requested, and maintained from then on.
+  // Built when a key that a node has is first requested, and maintained until no node has the key. Valid
+  // until a node is added, changed or removed.
   const Topology& TopologyOf(LabelKeyId key) const;
   // Adds the rows on which a pod with this host port would conflict.
   void AddPortConflicts(HostPort wanted, RowSet& out) const;
@@ -158,6 +158,7 @@ class NodeTable {
   const Column* ColumnOf(ResourceId resource) const;
   struct TrackedTopology {
     Topology topology;
+    std::size_t slot = 0;  // index in topologies_
     boost::unordered_flat_map<LabelId, std::uint32_t> domain_of;
     std::vector<std::uint32_t> free;
     void Join(Row row, LabelId label);
@@ -169,6 +170,8 @@ class NodeTable {
   // Frees the columns that no node lists any more.
   void RemoveFromColumns(const api::ResourceList& list);
   void SetLabels(Row row, const api::Labels& labels, bool present);
+  // Frees the topologies of those keys that no node has any more.
+  void FreeTopologies(const api::Labels& labels);
   void SetImages(Row row, const std::vector<api::ContainerImage>& images, bool present);
   void SetTaints(Row row, const std::vector<api::Taint>& taints);
   void RemoveTaints(Row row);
@@ -200,9 +203,9 @@ class NodeTable {
   std::uint64_t node_changes_ = 1;
   std::unique_ptr<RowLog> pod_changes_, start_changes_;
   std::vector<ImageState> images_;
-  // Created on demand by readers; std::deque keeps references valid.
-  mutable std::deque<TrackedTopology> topologies_;
-  Topology absent_topology_;  // of all keys that no node ever had: no domains
+  // Created on demand by readers; their addresses do not change.
+  mutable std::vector<std::unique_ptr<TrackedTopology>> topologies_;
+  Topology absent_topology_;  // of all keys that no node has: no domains
   mutable std::vector<TrackedTopology*> topology_of_key_;
   std::vector<PodObserver*> observers_, withdrawal_observers_, overlay_observers_;
   std::unique_ptr<HostPortsInUse> ports_;

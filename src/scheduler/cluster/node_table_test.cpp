@@ -250,7 +250,26 @@ TEST_F(NodeTableTest, TopologyKeysThatNoNodeHasShareOneTable) {
   EXPECT_THAT(table.TopologyOf(words.FindKey("room")).domain,
               ElementsAre(Topology::kNoDomain, Topology::kNoDomain));
   table.Remove(b);
-  EXPECT_EQ(&table.TopologyOf(key), &racks) << "references to a table stay valid";
+  EXPECT_EQ(&table.TopologyOf(key), &absent);
+}
+
+TEST_F(NodeTableTest, TheTopologyOfAKeyEndsWithTheLastNodeThatHasIt) {
+  const Row a = Add(MakeNode("a").Label("rack", "1").Label("room", "x"));
+  const Row b = Add(MakeNode("b").Label("rack", "2"));
+  const LabelKeyId rack = words.FindKey("rack"), room = words.FindKey("room");
+  const Topology& absent = table.TopologyOf(words.InternKey("absent"));
+  EXPECT_EQ(table.TopologyOf(rack).domains(), 2U);
+  EXPECT_EQ(table.TopologyOf(room).domains(), 1U);
+  table.Update(a, MakeNode("a").Label("room", "y").Share());
+  EXPECT_NE(&table.TopologyOf(rack), &absent) << "b has the key";
+  EXPECT_EQ(table.TopologyOf(room).label_of[table.TopologyOf(room).domain[a]], words.FindLabel(room, "y"));
+  table.Remove(b);
+  EXPECT_EQ(&table.TopologyOf(rack), &absent);
+  EXPECT_EQ(table.TopologyOf(room).domain[a], 0U) << "the other table is not affected";
+  const Row c = Add(MakeNode("c").Label("rack", "3"));
+  ASSERT_EQ(table.TopologyOf(rack).domains(), 1U);
+  EXPECT_EQ(table.TopologyOf(rack).label_of[table.TopologyOf(rack).domain[c]], words.FindLabel(rack, "3"));
+  EXPECT_EQ(table.TopologyOf(rack).domain[a], Topology::kNoDomain);
 }
 
 TEST_F(NodeTableTest, RowsOfRemovedNodesAreClearedAndReused) {
