@@ -41,6 +41,8 @@ void SelectNominations(SchedulingContext& context, std::span<const runtime::Nomi
       context.buffers.nominations.push_back(nomination);
     }
   }
+  // As RunFilters requires. Nominations are in no defined order, so that of one node's pods does not matter.
+  std::ranges::sort(context.buffers.nominations, {}, &runtime::Nomination::row);
 }
 
 // The error of the first node in visiting order.

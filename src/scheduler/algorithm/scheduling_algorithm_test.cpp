@@ -213,6 +213,25 @@ TEST_F(SchedulingAlgorithmTest, NominatedPodsOfEqualOrHigherPriorityUseTheirNode
       << "beside the promise there is room for one core";
 }
 
+TEST_F(SchedulingAlgorithmTest, NominationsInAnyOrderRepelThePodFromTheirNodes) {
+  constexpr const char* kHostname = "kubernetes.io/hostname";
+  for (const char* name : {"n0", "n1", "n2", "n3", "free"})
+    Add(MakeNode(name).Cpu("4").Label(kHostname, name));
+  const auto plain = Info(MakePod("plain").Cpu("1"));
+  const auto web = Info(MakePod("promised").Label("app", "web").Cpu("1"));
+  PodBuilder alone = MakePod("alone").Cpu("1");
+  api::PodAffinityTerm& term = alone.raw().spec.pod_anti_affinity.emplace().required.emplace_back();
+  term.label_selector.emplace().match_labels.Set("app", "web");
+  term.topology_key = kHostname;
+  const ScheduleResult decision = Schedule(alone, {{RowOf("n2"), &plain},
+                                                   {RowOf("n3"), &web},
+                                                   {RowOf("n0"), &web},
+                                                   {RowOf("n2"), &web},
+                                                   {RowOf("n1"), &web}});
+  EXPECT_EQ(Name(decision), "free");
+  EXPECT_EQ(decision.record->feasible.Count(), 1U);
+}
+
 TEST_F(SchedulingAlgorithmTest, APodsOwnNominationIsIgnored) {
   Add(MakeNode("a").Cpu("4"));
   const auto self = Info(MakePod("self").Cpu("3").Nominated("a"));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "scheduler/cluster/overlay.hpp"
 #include "scheduler/runtime/guarded.hpp"
 #include "scheduler/runtime/profile.hpp"
@@ -13,6 +14,15 @@ using cluster::Row;
 using framework::Attempt;
 using framework::FilterOutcome;
 using framework::Status;
+
+namespace {
+
+// `nominations` are in ascending order of rows.
+std::span<const Nomination> NominationsOf(Row row, std::span<const Nomination> nominations) {
+  return std::ranges::equal_range(nominations, row, {}, &Nomination::row);
+}
+
+}  // namespace
 
 void Profile::RunFilters(const Attempt& attempt, cluster::NodeTable& table,
                          const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
@@ -27,6 +37,10 @@ void Profile::RunFiltersForDryRun(const Attempt& attempt, cluster::NodeTable& ta
                                   const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
                                   const RowSet& candidates, FilterOutcome& out) const {
   out.Reset(candidates);
+  BERTH_DCHECK(std::ranges::is_sorted(nominations, {}, &Nomination::row), nominations.size());
+  // Dry runs evaluate one row after another.
+  if (!nominations.empty() && !candidates.Empty() && !candidates.HasMoreThan(1))
+    nominations = NominationsOf(static_cast<Row>(candidates.First()), nominations);
   if (!nominations.empty()) {
     auto nominated = attempt.Scratch();
     for (const Nomination& nomination : nominations) {
@@ -102,9 +116,9 @@ void Profile::RunNominatedPass(const Attempt& attempt, cluster::NodeTable& table
         const Attempt services = attempt.With(state);
         cluster::NodeTable::Overlay overlay(table);
         Status status;
-        for (const Nomination& nomination : nominations) {
-          if (nomination.row != row || !status.ok()) continue;
+        for (const Nomination& nomination : NominationsOf(row, nominations)) {
           status = RunAddPod(services, pre_filter, overlay.Add(row, *nomination.pod), row);
+          if (!status.ok()) break;
         }
         auto alone = attempt.Scratch();
         alone->Add(row);

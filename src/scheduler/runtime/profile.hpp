@@ -153,6 +153,7 @@ class Profile {
   // The reusable part of a result. Requires that the pod was neither rejected nor limited to some nodes.
   ReusableResult ReusablePreFilter(const cluster::PodInfo& pod, const PreFilterOutcome& outcome) const;
   // Evaluates rows of `candidates` with nominated pods twice: with these pods added, and without.
+  // `nominations`: to existing nodes, in ascending order of rows.
   void RunFilters(const framework::Attempt& attempt, cluster::NodeTable& table,
                   const PreFilterOutcome& pre_filter, std::span<const Nomination> nominations,
                   const RowSet& candidates, framework::FilterOutcome& out) const;

@@ -472,7 +472,7 @@ TEST_F(ProfileTest, RejectionsOfNodesWithNominatedPodsAreMergedByReasonInTheOrde
     Rejecting({0, 1, 2, 3}, "second")(attempt, candidates, out);
   };
   const std::vector<Nomination> nominations{
-      {2, &nominated}, {0, &nominated}, {1, &nominated}, {3, &nominated}};
+      {0, &nominated}, {1, &nominated}, {2, &nominated}, {3, &nominated}};
   EXPECT_THAT(Text(Filter(nominations)), ElementsAre("Extended: second: 0 2 3", "Extended: first: 1",
                                                      "Extended: second: 1", "feasible:"));
   EXPECT_EQ(std::ranges::count(script.calls, "filter Extended"), 4) << "once for each row";

@@ -48,6 +48,7 @@ struct Evaluator::Evaluation {
           nomination.pod->pod->metadata.uid != pod->metadata.uid)
         nominations.push_back(nomination);
     }
+    std::ranges::sort(nominations, {}, &runtime::Nomination::row);
     pre_filter = profile.RunPreFilter(attempt);
   }
 
