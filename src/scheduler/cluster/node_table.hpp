@@ -20,8 +20,8 @@ namespace berth::cluster {
 using Row = std::uint32_t;
 inline constexpr Row kNoRow = UINT32_MAX;
 
-// An image as counted by ImageLocality: one size per name, that of the node which reported the image first,
-// kept while any node has the image.
+// An image as counted by ImageLocality: one size per name, that of the node which reported the image first.
+// An update of a node sets it only if no other node has the image.
 struct ImageState {
   std::int64_t size_bytes = 0;
   RowGroup rows;
@@ -137,7 +137,8 @@ class NodeTable {
   // the removal of the first frees it.
   void AddPod(Row row, PlacedPod& pod);
   void RemovePod(Row row, PlacedPod& pod);
-  // Replaces the object of a pod on this row by a version of the same shape (SameShape).
+  // Replaces the object of a pod on this row by a version of the same shape (SameShape), and takes the pod's
+  // ports again if the removal of another pod has freed them.
   void ReplacePod(Row row, PlacedPod& pod, api::PodPtr version);
 
   // Temporary changes (scheduler/cluster/overlay.hpp, withdrawal.hpp).
