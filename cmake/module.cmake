@@ -37,7 +37,7 @@ function(berth_module path)
     add_executable(${name}_test ${tests})
     target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR})
     if(NOT BERTH_SANITIZE)
-      target_compile_options(${name}_test PRIVATE -O1)  # tests are compiled more often than run
+      target_compile_options(${name}_test PRIVATE -Og)  # tests are compiled more often than run
     endif()
     target_link_libraries(${name}_test PRIVATE
       berth_${name} ${test_deps} ${M_LIBS} ${M_TEST_LIBS} GTest::gmock_main Threads::Threads)

@@ -22,8 +22,8 @@ if(BERTH_PRECOMPILE)
     berth_precompiled(berth_precompiled_test test.hpp GTest::gmock)
     berth_precompiled(berth_precompiled_scheduler_test scheduler_test.hpp GTest::gmock)
     if(NOT BERTH_SANITIZE)
-      target_compile_options(berth_precompiled_test PRIVATE -O1)  # as in berth_module
-      target_compile_options(berth_precompiled_scheduler_test PRIVATE -O1)
+      target_compile_options(berth_precompiled_test PRIVATE -Og)  # as in berth_module
+      target_compile_options(berth_precompiled_scheduler_test PRIVATE -Og)
     endif()
   endif()
 endif()

@@ -47,7 +47,10 @@ endif()
 
 if(BERTH_SANITIZE STREQUAL "address" OR BERTH_SANITIZE STREQUAL "thread")
   # Without optimisation clang needs half of g++'s time, and has more checks.
-  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g1 -DNDEBUG")
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g0 -DNDEBUG")
+  if(BERTH_LINE_NUMBERS)
+    set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O0 -g1 -DNDEBUG")
+  endif()
   add_compile_options(-fPIC)  # modules are shared libraries (cmake/module.cmake)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "BERTH_SANITIZE=${BERTH_SANITIZE} needs clang: -DCMAKE_CXX_COMPILER=clang++-19")
