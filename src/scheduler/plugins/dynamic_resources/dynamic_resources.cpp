@@ -468,11 +468,12 @@ framework::GroupPostFilterResult DynamicResources::PodGroupPostFilter(
   Deallocated deallocated;
   framework::GroupPostFilterResult result = DeallocateForGroup(group, services, deallocated);
   // kube-scheduler writes this in the Unreserve of each node that was tried.
-  for (const auto& [member, state] : services.tried()) {
-    const DevicesOfPodPtr* known = state->Read(key_);
-    if (known != nullptr && (*known)->was_unreserved)
-      RemoveReservations(*member->info.pod, **known, deallocated);
+  for (const framework::QueuedPodPtr& member : group.members) {
+    const api::Pod& pod = *member->info.pod;
+    if (const auto found = unreserved_.find(pod.metadata.uid); found != unreserved_.end())
+      RemoveReservations(pod, *found->second, deallocated);
   }
+  unreserved_.clear();
   return result;
 }
 
@@ -596,6 +597,7 @@ Status DynamicResources::Score(const Attempt& attempt, const RowSet& feasible,
 
 Status DynamicResources::Reserve(const Placement& placement) {
   if (!enabled_) return {};
+  if (!placement.state.in_group_cycle) unreserved_.clear();  // the group could be scheduled
   if (!WasSeen(placement.state)) return Status::Error("not found");
   const DevicesOfPodPtr* known = placement.state.Read(key_);
   if (known == nullptr || !(*known)->allocates) return {};
@@ -686,10 +688,21 @@ void DynamicResources::Unreserve(const Placement& placement) {
   // The search for the nodes of a group has written nothing. What an earlier attempt has written is still
   // needed if the group can be scheduled.
   if (placement.state.in_group_cycle) {
-    pod.was_unreserved = true;
+    const std::string& uid = placement.pod.pod->metadata.uid;
+    if (HasReservations(*placement.pod.pod, pod)) {
+      unreserved_[uid] = *known;
+    } else {
+      unreserved_.erase(uid);
+    }
     return;
   }
   RemoveReservations(*placement.pod.pod, pod, {});
+}
+
+bool DynamicResources::HasReservations(const api::Pod& pod, const DevicesOfPod& devices) {
+  return std::ranges::any_of(devices.claims, [&](const DeviceClaim& claim) {
+    return claim.special ? !claim.in_memory : claim.allocated() && IsReservedFor(*claim.object, pod);
+  });
 }
 
 void DynamicResources::RemoveReservations(const api::Pod& pod, const DevicesOfPod& devices,

@@ -155,14 +155,15 @@ class GroupClaimsTest : public ::testing::Test {
       uids.push_back(consumer.uid);
     return uids;
   }
-  framework::Status PostFilter(const std::vector<Member*>& members) {
+  enum class Tried : std::uint8_t { kNone, kAll };
+  framework::Status PostFilter(const std::vector<Member*>& members, Tried which = Tried::kAll) {
     framework::QueuedGroup group;
     group.key = "default/g";
     group.object = group_;
     std::vector<framework::GroupPostFilterServices::Tried> tried;
     for (Member* member : members) {
       group.members.push_back(member->pod);
-      tried.push_back({member->pod.get(), &member->state});
+      if (which == Tried::kAll) tried.push_back({member->pod.get(), &member->state});
     }
     TriedMembers services(cluster_.nodes(), tried);
     return plugin_->PodGroupPostFilter(group, services).status;
@@ -419,6 +420,46 @@ TEST_F(GroupClaimsTest, WhatAnEarlierAttemptHasReservedIsReleasedOnceWhenTheGrou
     EXPECT_EQ(released, std::vector<std::string>(c.releases, "uid-p1"));
     cluster_.loop().Run();
   }
+}
+
+// The cycle keeps the result of one placement, and of a tree that fails the results of the groups that cause
+// it.
+TEST_F(GroupClaimsTest, WhatAnEarlierAttemptHasReservedIsReleasedAlsoIfTheResultThatFitsIsDropped) {
+  const std::string own = R"({"resource": "pods", "name": "p1", "uid": "uid-p1"})";
+  const std::string other = R"({"resource": "pods", "name": "x", "uid": "x"})";
+  for (const Tried tried : {Tried::kAll, Tried::kNone}) {
+    SCOPED_TRACE(tried == Tried::kAll ? "another placement" : "another group of the tree");
+    cluster_.api().claims.clear();
+    PutGroup("");
+    PutClaim("shared", AllocatedOn("a", own + ", " + other));
+    {
+      Member dropped = Reserved(MemberPod("p1"), "a");
+      plugin_->Unreserve(dropped.placement());
+    }
+    Member kept = Rejected(MemberPod("p1"));
+    (void)PostFilter({&kept}, tried);
+    ASSERT_THAT(cluster_.api().claims, SizeIs(1));
+    EXPECT_EQ(std::get<ClaimChange::Release>(cluster_.api().claims[0].change).consumer_uid, "uid-p1");
+    cluster_.loop().Run();
+    (void)PostFilter({&kept}, tried);
+    EXPECT_THAT(cluster_.api().claims, SizeIs(1)) << "of this cycle only";
+  }
+}
+
+TEST_F(GroupClaimsTest, AMemberWithoutANodeKeepsItsReservationIfItsGroupFits) {
+  PutGroup("");
+  const std::string own = R"({"resource": "pods", "name": "p1", "uid": "uid-p1"})";
+  const std::string other = R"({"resource": "pods", "name": "p2", "uid": "uid-p2"})";
+  PutClaim("shared", AllocatedOn("a", own + ", " + other));
+  Member dropped = Reserved(MemberPod("p1"), "a");
+  plugin_->Unreserve(dropped.placement());
+  Member placed = Reserved(MemberPod("p2"), "a");
+  Member* const members[] = {&placed};
+  EndCycle(members);
+  Member rejected = Rejected(MemberPod("p1"));
+  (void)PostFilter({&rejected});
+  EXPECT_THAT(cluster_.api().claims, IsEmpty())
+      << "it fits on no node in the next cycle, as in kube-scheduler";
 }
 
 TEST_F(GroupClaimsTest, WhatAnEarlierAttemptHasReservedIsKeptIfTheGroupFits) {

@@ -61,7 +61,6 @@ struct DevicesOfPod {
   std::string group = {};        // the pod's group, if reservations for it count; else empty
   bool allocates = false;        // some claims are not allocated yet, shared ones included
   bool filtered = false;         // Filter was called; a profile may disable it
-  bool was_unreserved = false;   // in the cycle of the group: PodGroupPostFilter removes reservations
   std::uint64_t steps_left = 0;  // of all searches for this pod (devices::SearchLimits)
 
   // The answer for nodes with one picture.
