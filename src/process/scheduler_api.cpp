@@ -282,7 +282,12 @@ struct SchedulerApi::State : std::enable_shared_from_this<State> {
                                   view](const Expected<const evaluation::Evaluated*>& evaluated) {
           const auto self = weak.lock();
           if (self == nullptr) return;
-          if (!evaluated) return exchange->Fail(500, "InternalError", evaluated.error().message);
+          if (!evaluated) {
+            const Error& error = evaluated.error();
+            if (error.code == ErrorCode::kCancelled)
+              return exchange->Fail(503, "ServiceUnavailable", error.message);
+            return exchange->Fail(500, "InternalError", error.message);
+          }
           if (*evaluated == nullptr) {
             return exchange->Fail(404, "NotFound",
                                   fmt::format("pod \"{}/{}\" is neither pending in this scheduler nor on a "

@@ -159,6 +159,15 @@ TEST_F(SchedulerApiTest, FewerOfThemMayWaitForAnEvaluation) {
   EXPECT_EQ(Get("pods/default/web/explanation").status, 200) << "the places are free again";
 }
 
+TEST_F(SchedulerApiTest, AtTheEndEvaluationsThatWaitAreRefused) {
+  const std::string explanation = std::string(kSchedulerApiRoot) + "pods/default/web/explanation";
+  std::future<http::Response> waiting = fake_.Ask(explanation);
+  fake_.explainer->End();
+  const http::Response refused = waiting.get();
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_THAT(*refused.body, HasSubstr("the scheduler is ending"));
+}
+
 TEST_F(SchedulerApiTest, AccessToAnObjectSufficesForItsSummaryOnly) {
   for (const auto* path : {"pods/shop/web", "pods/shop/web?view=summary", "pods/shop/web/explanation"}) {
     const auto pod = Sufficient(path);

@@ -286,6 +286,7 @@ void Process::LogConfiguration() const {
 // Stops the sources of the scheduler's input first, then the threads that use the clients, then these.
 int Process::End(int code) {
   BeginEnd();
+  if (explainer_) explainer_->End();  // the server would wait for the answers
   source_.reset();
   leadership_.reset();
   measuring_.reset();  // records events

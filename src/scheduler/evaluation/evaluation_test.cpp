@@ -26,6 +26,7 @@ using berth::testing::PodBuilder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 class EvaluationTest : public ::testing::Test {
  protected:
@@ -336,6 +337,25 @@ TEST_F(EvaluationTest, OnlySomeEvaluationsMayWait) {
   while (answered < static_cast<int>(PodExplainer::kMostWaiting)) run_.Settle();
   EXPECT_TRUE(ask());
   while (answered < static_cast<int>(PodExplainer::kMostWaiting) + 1) run_.Settle();
+}
+
+TEST_F(EvaluationTest, AtTheEndWaitingAndLaterRequestsAreAnsweredAtOnce) {
+  Add(MakeNode("n1").Cpu("2"));
+  Add(MakePod("big").Cpu("4"));
+  std::vector<std::string> answers;
+  const auto ask = [&] {
+    return explainer_->Explain("default/big", [&](const Expected<const Evaluated*>& evaluated) {
+      answers.push_back(Text(evaluated, explanation::JsonView::kSummary));
+    });
+  };
+  EXPECT_TRUE(ask());
+  EXPECT_TRUE(ask());
+  explainer_->End();
+  EXPECT_THAT(answers, ElementsAre("error: the scheduler is ending", "error: the scheduler is ending"));
+  EXPECT_TRUE(ask());
+  EXPECT_THAT(answers, SizeIs(3));
+  run_.Settle();  // the step that was requested for the first one
+  EXPECT_THAT(answers, SizeIs(3));
 }
 
 TEST_F(EvaluationTest, TheLongestStepOfARequestIsAMetric) {

@@ -28,14 +28,32 @@ struct PodExplainer::State : std::enable_shared_from_this<State> {
   // --- any thread ---
 
   bool Add(Request request) {
+    bool refused = false, begins = false;
     {
       const std::scoped_lock lock(mutex);
-      if (waiting.size() >= kMostWaiting) return false;
-      waiting.push_back(std::move(request));
-      if (std::exchange(busy, true)) return true;
+      refused = ended;
+      if (!refused) {
+        if (waiting.size() >= kMostWaiting) return false;
+        waiting.push_back(std::move(request));
+        begins = !std::exchange(busy, true);
+      }
     }
-    Begin();
+    if (refused) Refuse(request);
+    if (begins) Begin();
     return true;
+  }
+
+  void End() {
+    std::deque<Request> refused;
+    {
+      const std::scoped_lock lock(mutex);
+      ended = true;
+      refused.swap(waiting);
+    }
+    for (Request& request : refused) Refuse(request);
+  }
+  static void Refuse(Request& request) {
+    request.take(Fail(ErrorCode::kCancelled, "the scheduler is ending"));
   }
 
   // Requests a step of the loop for the first waiting request.
@@ -51,6 +69,7 @@ struct PodExplainer::State : std::enable_shared_from_this<State> {
     std::unique_ptr<Request> request;
     {
       const std::scoped_lock lock(mutex);
+      if (waiting.empty()) return;  // refused
       request = std::make_unique<Request>(std::move(waiting.front()));
       waiting.pop_front();
     }
@@ -164,8 +183,9 @@ struct PodExplainer::State : std::enable_shared_from_this<State> {
   MonoTime last_used{};
   bool timer_set = false;
 
-  std::mutex mutex;  // of these two
+  std::mutex mutex;  // of these three
   std::deque<Request> waiting;
+  bool ended = false;
   bool busy = false;  // a request is taken from `waiting` until its evaluation has ended
 
   std::unique_ptr<ClusterCopy> copy;  // of the thread of evaluations
@@ -184,5 +204,7 @@ bool PodExplainer::Explain(std::string pod, Take take) {
   return state_->Add({std::move(pod), std::move(take),
                       cycle::LongestStep::Of("explanation", state_->parts.metrics, state_->parts.clock)});
 }
+
+void PodExplainer::End() { state_->End(); }
 
 }  // namespace berth::evaluation

@@ -55,10 +55,14 @@ class PodExplainer {
   void Reconfigure(const config::SchedulerConfig& config);
 
   // Called on the thread of evaluations. Null: the pod ("namespace/name") is unknown; an error: the copy
-  // cannot be made. If the loop ends first, `take` is destroyed without a call.
+  // cannot be made, or the requests have ended (End). If the loop ends first, `take` is destroyed without a
+  // call.
   using Take = std::move_only_function<void(Expected<const Evaluated*>)>;
   // Any thread. Returns false, and ignores the request, if kMostWaiting requests wait already.
   bool Explain(std::string pod, Take take);
+  // Answers the requests that wait, and all later ones, with kCancelled on the caller's thread. Those that
+  // were begun continue. Any thread.
+  void End();
 
  private:
   struct State;
