@@ -20,6 +20,11 @@ using framework::QueuedPodPtr;
 constexpr Duration kBackoffFlushPeriod = std::chrono::seconds(1);
 constexpr Duration kUnschedulableFlushPeriod = std::chrono::seconds(30);
 
+// The strongest result of an event for the pod.
+framework::Requeue StrongestOf(const QueuedPod& pod) {
+  return pod.pending.empty() ? framework::Requeue::kAfterBackoff : framework::Requeue::kImmediately;
+}
+
 // Back-offs end on whole seconds, so that pods released in the same second are ordered by rank.
 MonoTime WholeSecond(MonoTime time) {
   return MonoTime(std::chrono::floor<std::chrono::seconds>(time.time_since_epoch()));
@@ -78,6 +83,8 @@ void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
   if (in_queue) Leave(ranked);
   const cluster::NodeNameId had = entry->pod->info.nominated;
   entry->pod->info = std::move(info);
+  // The queue then calls PreEnqueue also if another member still gates the group.
+  if (entry->group != nullptr) entry->pod->gated_by.clear();
   entry->pod->priority = entry->pod->info.priority();
   entry->pod->profile = profile;
   if (in_queue) Enter(ranked, place);
@@ -181,9 +188,7 @@ framework::Requeue SchedulingQueue::EvaluateInFlight(const QueuedPod& pod) const
   if (pod.rejectors.empty() || !in_flight_.Has(pod.info.pod->metadata.uid))
     return framework::Requeue::kAfterBackoff;
   framework::Requeue strongest = framework::Requeue::kSkip;
-  // Without a plugin that returned Pending, AfterBackoff is the strongest result.
-  const framework::Requeue enough =
-      pod.pending.empty() ? framework::Requeue::kAfterBackoff : framework::Requeue::kImmediately;
+  const framework::Requeue enough = StrongestOf(pod);
   in_flight_.ForEachSince(pod.info.pod->metadata.uid,
                           [&](const ClusterEvent& event, const EventObjects& objects) {
                             strongest = std::max(strongest, EvaluatePod(pod, event, objects));
@@ -331,7 +336,7 @@ framework::Requeue SchedulingQueue::Evaluate(Entry& entry, const ClusterEvent& e
                                              const EventObjects& objects) const {
   framework::Requeue strongest = framework::Requeue::kSkip;
   ForEachPod(entry, [&](Entry& pod) {
-    if (strongest != framework::Requeue::kImmediately)
+    if (strongest < StrongestOf(*pod.pod))
       strongest = std::max(strongest, EvaluatePod(*pod.pod, event, objects));
   });
   return strongest;
@@ -414,18 +419,36 @@ void SchedulingQueue::Gate(Entry& entry, const char* event, Strategy strategy) {
   if (entry.place != Place::kUnschedulable) Arrive(entry, Place::kUnschedulable, event, strategy);
 }
 
+// While the plugin that gates a group still does, the members that it gates are not called again: a call for
+// each of them whenever a member arrives takes quadratic time for a large gang. All are called before the
+// group passes.
 bool SchedulingQueue::PassesPreEnqueue(Entry& entry) {
   // The gauges distinguish gated from rejected pods.
   const Place place = entry.place;
   Leave(entry);
-  ForEachPod(entry, [&](Entry& pod) { CallPreEnqueue(*pod.pod); });
-  if (entry.is_group()) {
-    entry.state->gated_by.clear();
-    ForEachPod(entry, [&](Entry& pod) {
-      if (!pod.pod->gated()) return;
-      entry.state->gated_by = pod.pod->gated_by;
-      entry.group->gating_profile = pod.pod->profile;
-    });
+  if (!entry.is_group()) {
+    CallPreEnqueue(*entry.pod);
+  } else {
+    const auto& members = entry.group->members;
+    const auto last_gated = [&]() -> QueuedPod* {
+      const auto found = std::ranges::find_if(members.rbegin(), members.rend(),
+                                              [](const Entry* member) { return member->pod->gated(); });
+      return found == members.rend() ? nullptr : (*found)->pod.get();
+    };
+    QueuedPod* const gating = last_gated();
+    bool still_gated = false;
+    if (gating != nullptr) {
+      const std::string before = gating->gated_by;
+      CallPreEnqueue(*gating);
+      still_gated = gating->gated_by == before;
+    }
+    for (Entry* member : members) {
+      QueuedPod& pod = *member->pod;
+      if (&pod != gating && (!still_gated || pod.gated_by != gating->gated_by)) CallPreEnqueue(pod);
+    }
+    const QueuedPod* const gated = last_gated();
+    entry.state->gated_by = gated == nullptr ? "" : gated->gated_by;
+    if (gated != nullptr) entry.group->gating_profile = gated->profile;
   }
   Enter(entry, place);
   return !entry.state->gated();
