@@ -36,7 +36,8 @@ void NoteCutMembers(const cluster::PodGroups& groups, CopyUpdate& update) {
   std::size_t read = 0, all = 0;
   for (const GroupState& state : update.groups) {
     read += state.members.size();
-    all += groups.Find(state.key)->members.size();
+    const cluster::PodGroups::Group* group = groups.Find(state.key);
+    all += group == nullptr ? 0 : group->members.size();
   }
   if (read < all)
     update.left_out.push_back(fmt::format("{} of {} members of the pod group", all - read, all));
@@ -77,6 +78,15 @@ struct ChangeReader::Listing {
   std::string ns, name;  // empty: none yet
 };
 
+// The position in the members of the tree of the evaluated pod.
+struct ChangeReader::MemberListing {
+  std::string pod;                  // its UID
+  std::vector<std::string> groups;  // keys; its own group first
+  std::size_t next = 0;             // the group that is read
+  std::string after;                // the last member that was read of it, by UID; empty: none yet
+  std::size_t members = 0;          // of the groups before it
+};
+
 ChangeReader::ChangeReader(assembly::Engine& live, const cycle::Scheduler& scheduler)
     : live_(live), scheduler_(scheduler), journal_(std::make_shared<Journal>()) {
   api::AllKinds::ForEach([&]<class T>() {
@@ -95,10 +105,10 @@ bool ChangeReader::Read(const std::string& pod, WallTime now, CopyUpdate& update
   FindChangedRows();
   const bool rows = ReadRows(update);
   const bool objects = ReadObjects(update);
-  if (!rows || !objects) return false;
+  if (!rows || !objects || !ReadMembers(pod, update)) return false;
   ReadSignals(update);
   ReadNominations(update);
-  ReadPod(pod, update);
+  ReadTree(update);
   update.as_of = now;
   return true;
 }
@@ -107,6 +117,7 @@ void ChangeReader::Drop() {
   reading_ = false;
   *journal_ = {};
   listing_.reset();
+  members_.reset();
   nodes_ = {};
   changed_ = {};
   polled_at_ = {};
@@ -227,44 +238,80 @@ void ChangeReader::ReadNominations(CopyUpdate& update) {
   }
 }
 
-void ChangeReader::ReadPod(const std::string& key, CopyUpdate& update) {
+// Reads the pod and the members of its tree. Those that were read in an earlier step may have changed since:
+// their number decides whether the group is gated in the copy.
+bool ChangeReader::ReadMembers(const std::string& key, CopyUpdate& update) {
   update.pending = scheduler_.FindPending(key);
-  if (update.pending == nullptr) return;
-  const auto group_key = live_.groups().KeyOf(*update.pending);
-  if (!group_key) return;
+  const cluster::PodGroups& groups = live_.groups();
+  const auto own = update.pending == nullptr ? std::nullopt : groups.KeyOf(*update.pending);
+  if (!own) {
+    members_.reset();
+    update.groups.clear();
+    return true;
+  }
+  std::vector<std::string> tree{*own};
+  if (const auto root = groups.RootOf(*own)) {
+    for (std::string& leaf : groups.LeavesOf(*root)) {
+      if (leaf != *own) tree.push_back(std::move(leaf));
+    }
+  }
+  const std::string& uid = update.pending->metadata.uid;
+  if (members_ == nullptr || members_->pod != uid || members_->groups != tree) {
+    members_ = std::make_unique<MemberListing>(MemberListing{.pod = uid, .groups = std::move(tree)});
+    update.groups.clear();
+  }
+  while (members_->next < members_->groups.size()) {
+    if (!ReadGroup(*members_, update)) return false;
+  }
+  members_.reset();
+  return true;
+}
+
+// Returns whether the last member of the group was read.
+bool ChangeReader::ReadGroup(MemberListing& listing, CopyUpdate& update) {
+  const std::string& key = listing.groups[listing.next];
+  if (work_.members >= kMembersPerStep) return false;
+  ++work_.members;  // groups without members count, too
+  if (const cluster::PodGroups::Group* group = live_.groups().Find(key)) {
+    const std::size_t left = kMostMembers - std::min(kMostMembers, listing.members);
+    const std::size_t most = std::max(left, LeastMembers(*group));
+    if (update.groups.empty() || update.groups.back().key != key) {
+      update.groups.push_back({key, nullptr, {}});
+      const auto evaluated = group->members.find(listing.pod);
+      if (evaluated != group->members.end()) update.groups.back().members.push_back(evaluated->second);
+    }
+    auto& members = update.groups.back().members;
+    for (auto member = group->members.upper_bound(listing.after); member != group->members.end(); ++member) {
+      if (members.size() >= most) break;
+      if (member->first == listing.pod) continue;
+      if (work_.members >= kMembersPerStep) return false;
+      ++work_.members;
+      members.push_back(member->second);
+      listing.after = member->first;
+    }
+    listing.members += members.size();
+  }
+  listing.after.clear();
+  ++listing.next;
+  return true;
+}
+
+// The objects of the groups whose members were read, and those above them.
+void ChangeReader::ReadTree(CopyUpdate& update) {
+  if (update.groups.empty()) return;
   update.left_out.emplace_back(
       "the other members of the pod group, which are scheduled together with the pod");
   const cluster::PodGroups& groups = live_.groups();
-  const auto root = groups.RootOf(*group_key);
-  if (!root) {
-    groups.ForEachUp(*group_key, [&](const std::string& key, const api::PodGroup& group) {
+  for (GroupState& state : update.groups) state.object = groups.FindObject(state.key);
+  const std::string& own = update.groups.front().key;
+  if (const auto root = groups.RootOf(own)) {
+    AddComposites(groups.TreeOf(*root), update.composites);
+  } else {
+    groups.ForEachUp(own, [&](const std::string& key, const api::PodGroup& group) {
       if (group.composite) update.composites.push_back(groups.FindObject(key));
     });
-    ReadGroup(*group_key, update);
-    return NoteCutMembers(groups, update);
-  }
-  AddComposites(groups.TreeOf(*root), update.composites);
-  ReadGroup(*group_key, update);
-  for (const std::string& leaf : groups.LeavesOf(*root)) {
-    if (leaf != *group_key) ReadGroup(leaf, update);
   }
   NoteCutMembers(groups, update);
-}
-
-void ChangeReader::ReadGroup(const std::string& key, CopyUpdate& update) {
-  const cluster::PodGroups::Group* group = live_.groups().Find(key);
-  if (group == nullptr) return;
-  std::size_t members = 0;
-  for (const GroupState& read : update.groups) members += read.members.size();
-  const std::size_t left = kMostMembers - std::min(kMostMembers, members);
-  const std::size_t most = std::max(left, LeastMembers(*group));
-  GroupState& state = update.groups.emplace_back(GroupState{key, group->object, {}});
-  const auto evaluated = group->members.find(update.pending->metadata.uid);
-  if (evaluated != group->members.end()) state.members.push_back(evaluated->second);
-  for (auto member = group->members.begin(); member != group->members.end(); ++member) {
-    if (state.members.size() >= most) break;
-    if (member != evaluated) state.members.push_back(member->second);
-  }
 }
 
 }  // namespace berth::evaluation

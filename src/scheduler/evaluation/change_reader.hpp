@@ -14,13 +14,15 @@
 namespace berth::evaluation {
 
 // Reads in steps of bounded work, between which the cluster may change: the update is consistent when its
-// last step has ended. Pointers to immutable objects are copied, never objects. Scheduler loop only. While
-// nothing is read (Drop), the reader costs one test per change of an object.
+// last step has ended, except that members of pod groups may be as in an earlier step. Pointers to immutable
+// objects are copied, never objects. Scheduler loop only. While nothing is read (Drop), the reader costs one
+// test per change of an object.
 class ChangeReader {
  public:
   // Work of one step.
   static constexpr std::size_t kPodsPerStep = 1'000;
   static constexpr std::size_t kObjectsPerStep = 2'000;
+  static constexpr std::size_t kMembersPerStep = 1'000;  // and groups
   // Changes of objects that are kept between two updates. With more of them the next update is complete.
   static constexpr std::size_t kMostChanges = 10'000;
   static constexpr std::size_t kMostNominations = 1'000;
@@ -43,12 +45,14 @@ class ChangeReader {
     std::size_t rows = 0;
     std::size_t pods = 0;
     std::size_t objects = 0;
+    std::size_t members = 0;
   };
   const Work& last_step() const { return work_; }
 
  private:
   struct Journal;
   struct Listing;
+  struct MemberListing;
 
   void Begin(CopyUpdate& update);
   void FindChangedRows();
@@ -56,13 +60,15 @@ class ChangeReader {
   bool ReadObjects(CopyUpdate& update);
   void ReadSignals(CopyUpdate& update);
   void ReadNominations(CopyUpdate& update);
-  void ReadPod(const std::string& key, CopyUpdate& update);
-  void ReadGroup(const std::string& key, CopyUpdate& update);
+  bool ReadMembers(const std::string& key, CopyUpdate& update);
+  bool ReadGroup(MemberListing& listing, CopyUpdate& update);
+  void ReadTree(CopyUpdate& update);
 
   assembly::Engine& live_;
   const cycle::Scheduler& scheduler_;
   const std::shared_ptr<Journal> journal_;  // shared with the listeners of the live tables
   std::unique_ptr<Listing> listing_;        // of objects; null: complete
+  std::unique_ptr<MemberListing> members_;  // of the evaluated pod's tree; null: none is being read
   bool reading_ = false;                    // an update was read, or has begun
   std::vector<api::NodePtr> nodes_;         // as last read, by row
   RowSet changed_;                          // rows to read

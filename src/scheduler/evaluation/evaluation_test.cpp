@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 #include <random>
+#include <set>
 
 #include "scheduler/cycle/fake_scheduler_environment.hpp"
 #include "scheduler/evaluation/change_reader.hpp"
@@ -25,6 +26,7 @@ using berth::testing::NodeBuilder;
 using berth::testing::PodBuilder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
@@ -371,10 +373,11 @@ TEST_F(EvaluationTest, TheLongestStepOfARequestIsAMetric) {
 class ChangeReaderTest : public EvaluationTest {
  protected:
   // The steps of one update.
-  std::vector<ChangeReader::Work> Read(ChangeReader& reader, CopyUpdate& update) {
+  std::vector<ChangeReader::Work> Read(ChangeReader& reader, CopyUpdate& update,
+                                       const std::string& pod = "default/none") {
     std::vector<ChangeReader::Work> steps;
     for (bool last = false; !last;) {
-      last = reader.Read("default/none", {}, update);
+      last = reader.Read(pod, {}, update);
       steps.push_back(reader.last_step());
     }
     return steps;
@@ -421,6 +424,36 @@ TEST_F(ChangeReaderTest, NoStepReadsMoreThanItsLimit) {
   ASSERT_EQ(next.rows.size(), 1u);
   EXPECT_EQ(next.rows.front().node->metadata.name, "n7");
   EXPECT_EQ(next.rows.front().pods.size(), static_cast<std::size_t>(kPodsPerNode) + 1);
+}
+
+TEST_F(ChangeReaderTest, TheMembersOfALargeGroupAreReadInSteps) {
+  const std::string gates[] = {"GenericWorkload=true"};
+  std::vector<std::string> notes;
+  Build(config::DefaultSchedulerConfig(config::FeatureGates::Parse(gates, notes).value()));
+  constexpr int kMembers = 3'500;
+  Change<api::PodGroup>(nullptr, MakeGroup("ring", kMembers));
+  std::vector<api::PodPtr> pods;
+  for (int i = 0; i < kMembers; ++i) pods.push_back(MakePod(fmt::format("p{}", i)).Group("ring").Share());
+  for (const api::PodPtr& pod : pods) run_.loop.sink().On(ports::Change<api::Pod>{nullptr, pod});
+  run_.Settle();
+  ChangeReader reader(*run_.engine, *run_.scheduler);
+  CopyUpdate update;
+  const std::vector<ChangeReader::Work> steps = Read(reader, update, "default/p77");
+  EXPECT_EQ(steps.size(), 4u);
+  for (const ChangeReader::Work& step : steps) EXPECT_LE(step.members, ChangeReader::kMembersPerStep);
+  ASSERT_EQ(update.groups.size(), 1u);
+  EXPECT_NE(update.groups.front().object, nullptr);
+  std::set<std::string> read;
+  for (const auto& member : update.groups.front().members) read.insert(member.pod->metadata.name);
+  EXPECT_THAT(read, SizeIs(kMembers));
+  EXPECT_THAT(update.groups.front().members, SizeIs(kMembers)) << "each of them once";
+  EXPECT_EQ(update.groups.front().members.front().pod->metadata.name, "p77");
+
+  CopyUpdate next;
+  ASSERT_FALSE(reader.Read("default/p77", {}, next));
+  Remove(pods[77]);
+  EXPECT_TRUE(reader.Read("default/p77", {}, next));
+  EXPECT_THAT(next.groups, IsEmpty()) << "the pod was deleted meanwhile";
 }
 
 TEST_F(ChangeReaderTest, AStartTimeIsInTheNextUpdate) {
