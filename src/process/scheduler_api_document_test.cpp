@@ -223,6 +223,9 @@ void SchedulerApiDocumentTest::CheckRareFields() {
   nodes.measurements = {{"cpu", "fresh", WallTime{}}};
   nodes.nodes = {{MakeNode("n").Share(), 1, {{4, 1}}, {0.5}}};
   CheckText(NodesJson(nodes, {}), "Nodes");
+  introspection::PluginsReport plugins;
+  plugins.profiles.emplace_back().plugins = {{"A", "Filter", 10, 0.5}};  // the clock of the fake stands still
+  CheckText(PluginsJson(plugins), "Plugins");
   introspection::PreemptionsReport preemptions;
   preemptions.preemptions = {{"default/p", WallTime{}, "preemption: ", "n", {"default/low"}, 1}};
   preemptions.more = 1;

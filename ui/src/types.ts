@@ -218,7 +218,7 @@ export interface Plugins {
     name: string;
     points: { extensionPoint: string; plugins: { plugin: string; weight?: number }[] }[];
     calls: { extensionPoint: string; status: string; calls: number; seconds: number }[];
-    costs: { plugin: string; extensionPoint: string; evaluations?: number; seconds: number }[];
+    costs: { plugin: string; extensionPoint: string; evaluations?: number; seconds?: number }[];
     rejections: { plugin: string; attempts: number; nodes: number }[];
   }[];
   searched: Searched;

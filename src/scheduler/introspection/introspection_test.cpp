@@ -466,6 +466,15 @@ TEST_F(IntrospectionTest, PluginsReportCallsCostAndRejections) {
   EXPECT_GT(fit.nodes, attempts) << "both nodes, when the second one is full";
 }
 
+// After a reload the evaluations are those of before, too.
+TEST(PluginsJson, APluginWithoutATimedCallHasNoSeconds) {
+  PluginsReport report;
+  report.profiles.emplace_back().plugins = {{"A", "Filter", 10, 0.5}, {"B", "Filter", 10, std::nullopt}};
+  EXPECT_THAT(PluginsJson(report),
+              HasSubstr(R"("costs":[{"plugin":"A","extensionPoint":"Filter","evaluations":10,"seconds":0.5},)"
+                        R"({"plugin":"B","extensionPoint":"Filter","evaluations":10}])"));
+}
+
 TEST(DescribeEvent, NamesTheChanges) {
   using enum framework::EventResource;
   EXPECT_EQ(DescribeEvent({kNode, framework::kAdd | framework::kUpdateNodeTaint}),

@@ -166,7 +166,7 @@ void AppendProfile(std::string& out, const ProfilePlugins& profile) {
     JsonObject one(text);
     one.Add("plugin", use.plugin).Add("extensionPoint", use.point);
     if (use.evaluations > 0) one.AddNumber("evaluations", static_cast<std::int64_t>(use.evaluations));
-    one.AddRaw("seconds", fmt::format("{:.6g}", use.seconds));
+    if (use.seconds) one.AddRaw("seconds", fmt::format("{:.6g}", *use.seconds));
   });
   AppendJsonList(object.Key("rejections"), profile.rejections, [](std::string& text, const auto& rejected) {
     JsonObject one(text);

@@ -113,7 +113,7 @@ struct ProfilePlugins {
   struct PluginUse {
     std::string plugin, point;
     std::uint64_t evaluations = 0;
-    double seconds = 0;
+    std::optional<double> seconds;  // nullopt: no call was timed since the profile was created
   };
   std::vector<PluginUse> plugins;
   struct PointUse {

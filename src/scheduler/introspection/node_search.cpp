@@ -192,7 +192,7 @@ ProfilePlugins DescribeProfile(const runtime::Profile& profile) {
   if (recorder == nullptr) return report;
   for (const auto& use : recorder->PluginUses()) {
     report.plugins.push_back({std::string(use.plugin), std::string(runtime::ExtensionPointName(use.point)),
-                              use.evaluations, use.seconds});
+                              use.evaluations, use.seconds > 0 ? std::optional(use.seconds) : std::nullopt});
   }
   for (const auto& use : recorder->PointUses()) {
     report.uses.push_back({std::string(runtime::ExtensionPointName(use.point)),

@@ -64,7 +64,7 @@ export class StatusView implements View {
       {},
       ...plugins.profiles.map((profile) => {
         const points = [...new Set(profile.calls.map(({ extensionPoint }) => extensionPoint))];
-        const total = profile.costs.reduce((sum, { seconds }) => sum + seconds, 0);
+        const total = profile.costs.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0);
         return h(
           "div",
           { class: "cards large" },
@@ -95,9 +95,9 @@ export class StatusView implements View {
               "Cost by plugin",
               ["Plugin", "Extension point", "Share of time"],
               [...profile.costs]
-                .sort((a, b) => b.seconds - a.seconds)
+                .sort((a, b) => (b.seconds ?? 0) - (a.seconds ?? 0))
                 .slice(0, 15)
-                .map((one) => [one.plugin, one.extensionPoint, total > 0 ? percent(one.seconds / total) : "–"]),
+                .map((one) => [one.plugin, one.extensionPoint, one.seconds !== undefined && total > 0 ? percent(one.seconds / total) : "–"]),
               [2],
             ),
           ),
