@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "sandbox/apiserver/verbs.hpp"
+#include "sandbox/store/condition.hpp"
 #include "sandbox/store/selector.hpp"
 
 namespace berth::sandbox {
@@ -171,11 +170,8 @@ void PutCondition(json::object& object, json::object condition) {
 }
 
 bool IsReady(const json::object& pod) {
-  const json::array* conditions = FindArray(pod, "status.conditions");
-  return conditions != nullptr && std::ranges::any_of(*conditions, [](const json::value& condition) {
-           return condition.is_object() && FindString(condition.get_object(), "type") == "Ready" &&
-                  FindString(condition.get_object(), "status") == "True";
-         });
+  const json::object* status = FindObject(pod, "status");
+  return status != nullptr && IsConditionTrue(*status, "Ready");
 }
 
 // True if a pod that is not Ready may be evicted without a change of the budget: it is not one of the healthy

@@ -61,19 +61,6 @@ std::int64_t ScaledValue(const json::value* value, std::int64_t total, bool roun
 
 // --- conditions and references ---
 
-const json::object* FindCondition(const json::object& status, std::string_view type) {
-  for (const auto& condition : ArrayOrEmpty(status, "conditions")) {
-    if (condition.is_object() && FindString(condition.get_object(), "type") == type)
-      return &condition.get_object();
-  }
-  return nullptr;
-}
-
-bool IsConditionTrue(const json::object& status, std::string_view type) {
-  const json::object* condition = FindCondition(status, type);
-  return condition != nullptr && FindString(*condition, "status") == "True";
-}
-
 bool SetCondition(json::object& status, const Condition& wanted, const std::string& now,
                   bool with_update_time) {
   const json::object* old = FindCondition(status, wanted.type);

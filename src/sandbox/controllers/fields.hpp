@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "sandbox/store/condition.hpp"
 #include "sandbox/store/object.hpp"
 
 namespace berth::sandbox {
@@ -32,8 +33,6 @@ struct Condition {
   std::string_view reason = {};
   std::string_view message = {};
 };
-const json::object* FindCondition(const json::object& status, std::string_view type);
-bool IsConditionTrue(const json::object& status, std::string_view type);
 // Replaces or appends the condition; lastTransitionTime changes only with the status. False if nothing
 // differs.
 bool SetCondition(json::object& status, const Condition& condition, const std::string& now,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/saturated.hpp"
 #include "scheduler/introspection/event_names.hpp"
 
 namespace berth::introspection {
@@ -163,8 +164,7 @@ void AddDemand(cluster::ResourceId resource, std::int64_t amount, QueueSearch& s
   }
   ResourceShortfall& demand = found->of_pods;
   ++demand.pods;
-  // Amounts are at most 2^63 - 1 each.
-  if (__builtin_add_overflow(demand.requested, amount, &demand.requested)) demand.requested = INT64_MAX;
+  demand.requested = SaturatedSum(demand.requested, amount);
   demand.largest_request = std::max(demand.largest_request, amount);
 }
 
@@ -187,7 +187,7 @@ void Compare(QueueSearch& search) {
     for (std::size_t row = 0; row < allocatable.size(); ++row) {
       if (nodes.unschedulable().Has(row)) continue;
       const std::int64_t free = std::max<std::int64_t>(0, allocatable[row] - requested[row]);
-      if (__builtin_add_overflow(of_pods.free, free, &of_pods.free)) of_pods.free = INT64_MAX;
+      of_pods.free = SaturatedSum(of_pods.free, free);
       of_pods.largest_free = std::max(of_pods.largest_free, free);
     }
     if (of_pods.requested > of_pods.free || of_pods.largest_request > of_pods.largest_free)

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "base/saturated.hpp"
 #include "kubernetes/api/requests.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 
@@ -28,11 +29,6 @@ bool RequestsDevices(const api::Pod& pod) {
   };
   return std::ranges::any_of(pod.spec.init_containers, requests_devices) ||
          std::ranges::any_of(pod.spec.containers, requests_devices);
-}
-
-std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
 constexpr std::array<std::string_view, 2> kQosResources = {"cpu", "memory"};
@@ -154,7 +150,7 @@ void SumUp(const api::Pod& pod, NumaRequest& out) {
       Sum& sum = sums[amount.resource];
       sum.used = true;
       if (container.kind == NumaRequest::Kind::kApp) {
-        sum.apps = SaturatingAdd(sum.apps, amount.milli);
+        sum.apps = SaturatedSum(sum.apps, amount.milli);
       } else {
         sum.highest_init = std::max(sum.highest_init, amount.milli);
       }
@@ -167,7 +163,7 @@ void SumUp(const api::Pod& pod, NumaRequest& out) {
   }
   for (std::uint32_t i = 0; i < sums.size(); ++i) {
     if (!sums[i].used) continue;
-    out.pod.push_back({i, SaturatingAdd(std::max(sums[i].highest_init, sums[i].apps), overhead[i])});
+    out.pod.push_back({i, SaturatedSum(std::max(sums[i].highest_init, sums[i].apps), overhead[i])});
   }
 }
 
