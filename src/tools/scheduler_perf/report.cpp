@@ -136,9 +136,7 @@ std::string ReportJson(const TestReportHead& head, std::span<const TestResult> r
   std::string out;
   {
     JsonObject object(out);
-    object.Add("file", head.file)
-        .Add("test", head.test)
-        .AddNumber("seed", static_cast<std::int64_t>(head.seed));
+    object.Add("file", head.file).Add("test", head.test).AddRaw("seed", std::to_string(head.seed));
     AppendJsonStrings(object.Key("notes"), head.notes);
     AppendJsonList(object.Key("runs"), results, AppendTestResult);
   }

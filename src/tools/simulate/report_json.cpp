@@ -119,7 +119,7 @@ std::string ReportJson(const ReportHead& head, std::span<const Result> results) 
   {
     JsonObject object(out);
     object.Add("workload", head.workload)
-        .AddNumber("seed", static_cast<std::int64_t>(head.seed))
+        .AddRaw("seed", std::to_string(head.seed))
         .AddRaw("durationSeconds", SecondsText(head.duration));
     AppendJsonList(object.Key("runs"), results, AppendResult);
   }

@@ -66,6 +66,11 @@ TEST(ReportText, AnInterruptedRunIsMarked) {
   EXPECT_NE(ReportText(kHead, results).find("Interrupted: default ends at 1h00m"), std::string::npos);
 }
 
+TEST(ReportJson, TheSeedIsTheOneOfTheFlagInTheWholeRange) {
+  const ReportHead head{.workload = "w.yaml", .seed = UINT64_MAX, .duration = 1h};
+  EXPECT_EQ(boost::json::parse(ReportJson(head, {})).at("seed"), UINT64_MAX);
+}
+
 TEST(ReportJson, EveryRunHasItsTotalsKindsAndSamples) {
   const Result results[] = {Example("default")};
   const auto json = boost::json::parse(ReportJson(kHead, results));

@@ -140,7 +140,7 @@ std::string ReportJson(const Report& report) {
   if (report.nodes_needed) AppendMix(object.Key("nodesNeeded"), *report.nodes_needed);
   if (report.comparison) AppendComparison(object.Key("comparison"), *report.comparison);
   if (report.consolidation) AppendConsolidation(object.Key("consolidation"), *report.consolidation);
-  object.AddNumber("seed", static_cast<std::int64_t>(report.seed));
+  object.AddRaw("seed", std::to_string(report.seed));
   object.AddNumber("nodes", Number(scenario.nodes()));
   object.AddNumber("placed", Number(placed));
   object.AddNumber("waiting", Number(waiting));
