@@ -45,7 +45,8 @@ ChangedPlacement::Choice ChoiceOf(const record::AttemptRecord& record, const std
 Expected<Comparison> CompareConfigs(const assembly::ClusterContents& cluster,
                                     const config::SchedulerConfig& before,
                                     const config::SchedulerConfig& after, const runtime::Registry& plugins,
-                                    ComparedPods pods, const std::function<void(std::size_t)>& progress) {
+                                    ComparedPods pods, const std::atomic<bool>& stop,
+                                    const std::function<void(std::size_t)>& progress) {
   std::vector<std::string> ignored;  // those of the scenario were printed
   BERTH_TRY(const auto first, assembly::FilledEngine::Build(before, plugins, cluster, ignored));
   BERTH_TRY(const auto second, assembly::FilledEngine::Build(after, plugins, cluster, ignored));
@@ -53,6 +54,7 @@ Expected<Comparison> CompareConfigs(const assembly::ClusterContents& cluster,
   std::vector<api::PodPtr> sorted = cluster.pods;
   std::ranges::sort(sorted, {}, [](const api::PodPtr& pod) { return pod->metadata.Key(); });
   for (const api::PodPtr& pod : sorted) {
+    if (stop.load()) return Fail(ErrorCode::kCancelled, "interrupted");
     const bool bound = !pod->spec.node_name.empty();
     if (pod->terminal() || pod->metadata.deleting() || (bound && pods == ComparedPods::kPending)) continue;
     const RecordPtr a = explanation::EvaluatePod(first->evaluator(), pod);

@@ -1,6 +1,7 @@
 // What another configuration changes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -43,10 +44,11 @@ enum class ComparedPods : std::uint8_t { kPending, kAll };
 // Evaluates each pod alone with both configurations on the same cluster; a running pod as if it were not
 // there. A placement has changed if neither configuration's node is among the best nodes of the other one.
 // Without extenders. `progress` receives the number of evaluated pods. Errors are those of the
-// configurations.
+// configurations, and kCancelled soon after `stop` was set.
 Expected<Comparison> CompareConfigs(const assembly::ClusterContents& cluster,
                                     const config::SchedulerConfig& before,
                                     const config::SchedulerConfig& after, const runtime::Registry& plugins,
-                                    ComparedPods pods, const std::function<void(std::size_t)>& progress);
+                                    ComparedPods pods, const std::atomic<bool>& stop,
+                                    const std::function<void(std::size_t)>& progress);
 
 }  // namespace berth::what_if

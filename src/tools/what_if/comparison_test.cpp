@@ -1,6 +1,8 @@
 // Questions that are evaluated on copies of the scenario's objects: another configuration, consolidation.
 #include <gmock/gmock.h>
 
+#include <atomic>
+
 #include "process/load_config.hpp"
 #include "tools/what_if/compare.hpp"
 #include "tools/what_if/consolidate.hpp"
@@ -37,6 +39,8 @@ profiles:
     multiPoint: {disabled: [{name: NodeResourcesFit}]}
 )";
 
+const std::atomic<bool> kGoOn{false};
+
 Comparison Compare(Question& question, const char* after, ComparedPods pods) {
   const runtime::Registry plugins = assembly::InTreePlugins();
   const auto first = process::ReadConfig(kDefault, plugins), second = process::ReadConfig(after, plugins);
@@ -44,8 +48,8 @@ Comparison Compare(Question& question, const char* after, ComparedPods pods) {
     ADD_FAILURE() << (first ? second : first).error().message;
     return {};
   }
-  auto compared =
-      CompareConfigs(question.scenario().Contents(), *first, *second, plugins, pods, [](std::size_t) {});
+  auto compared = CompareConfigs(question.scenario().Contents(), *first, *second, plugins, pods, kGoOn,
+                                 [](std::size_t) {});
   EXPECT_TRUE(compared.has_value());
   return compared ? *std::move(compared) : Comparison();
 }
@@ -82,6 +86,19 @@ TEST(CompareConfigs, APodThatFitsOnlyWithOneOfThemHasChanged) {
   EXPECT_EQ(compared.changed[0].after.node, "a");
 }
 
+TEST(CompareConfigs, EndsAtThePodAtWhichItIsInterrupted) {
+  std::string dump = NodeText("a", 4);
+  for (int i = 0; i < 1001; ++i) dump += PodText("p" + std::to_string(i), 9);
+  Question question(dump);
+  const runtime::Registry plugins = assembly::InTreePlugins();
+  const auto config = process::ReadConfig(kDefault, plugins).value();
+  std::atomic<bool> stop{false};
+  const auto compared = CompareConfigs(question.scenario().Contents(), config, config, plugins,
+                                       ComparedPods::kPending, stop, [&](std::size_t) { stop = true; });
+  ASSERT_FALSE(compared.has_value());
+  EXPECT_EQ(compared.error().code, ErrorCode::kCancelled);
+}
+
 struct Consolidated {
   std::vector<std::string> emptied, moves, kept;
 };
@@ -89,7 +106,8 @@ Consolidated Consolidate(const std::string& dump) {
   Question question(dump);
   const runtime::Registry plugins = assembly::InTreePlugins();
   const auto config = config::DefaultSchedulerConfig({}, &plugins.codecs());
-  const auto found = FindConsolidation(question.scenario().Contents(), config, plugins, [](std::size_t) {});
+  const auto found =
+      FindConsolidation(question.scenario().Contents(), config, plugins, kGoOn, [](std::size_t) {});
   EXPECT_TRUE(found.has_value());
   Consolidated texts;
   for (const EmptiedNode& node : found->emptied) texts.emptied.push_back(node.node);
@@ -163,6 +181,22 @@ TEST(Consolidation, PodsOfAKeptNodeAreWhereTheyWere) {
   EXPECT_THAT(found.kept, ::testing::Contains("a: pod shop/w2 fits on no other node that remains"));
   EXPECT_THAT(found.emptied, ElementsAre("c"));
   EXPECT_THAT(found.moves, ElementsAre("shop/w3 c b"));
+}
+
+TEST(Consolidation, EndsAfterTheNodeAtWhichItIsInterrupted) {
+  Question question(NodeText("a", 4) + NodeText("b", 4) + NodeText("c", 4));
+  const runtime::Registry plugins = assembly::InTreePlugins();
+  const auto config = config::DefaultSchedulerConfig({}, &plugins.codecs());
+  std::atomic<bool> stop{false};
+  std::size_t tried = 0;
+  const auto found =
+      FindConsolidation(question.scenario().Contents(), config, plugins, stop, [&](std::size_t count) {
+        tried = count;
+        stop = true;
+      });
+  ASSERT_FALSE(found.has_value());
+  EXPECT_EQ(found.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(tried, 1u);
 }
 
 TEST(Consolidation, PodsOfDaemonSetsStay) {

@@ -22,8 +22,9 @@ class Consolidator {
  public:
   static Expected<std::unique_ptr<Consolidator>> Create(const assembly::ClusterContents& cluster,
                                                         const config::SchedulerConfig& config,
-                                                        const runtime::Registry& plugins) {
-    std::unique_ptr<Consolidator> made(new Consolidator());
+                                                        const runtime::Registry& plugins,
+                                                        const std::atomic<bool>& stop) {
+    std::unique_ptr<Consolidator> made(new Consolidator(stop));
     std::vector<std::string> ignored;  // those of the scenario were printed
     BERTH_TRY(made->filled_, assembly::FilledEngine::Build(config, plugins, cluster, ignored));
     made->algorithm_ = std::make_unique<algorithm::SchedulingAlgorithm>(
@@ -35,7 +36,7 @@ class Consolidator {
     return made;
   }
 
-  Consolidation Run(const std::function<void(std::size_t)>& progress) {
+  Expected<Consolidation> Run(const std::function<void(std::size_t)>& progress) {
     const std::vector<std::string> nodes = NodesByUse();
     std::size_t in_a_row = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -44,6 +45,7 @@ class Consolidator {
         break;
       }
       const std::string why = Empty(nodes[i]);
+      if (stop_.load()) return Fail(ErrorCode::kCancelled, "interrupted");
       in_a_row = why.empty() ? 0 : in_a_row + 1;
       if (!why.empty()) result_.kept.push_back({nodes[i], why});
       progress(i + 1);
@@ -59,7 +61,7 @@ class Consolidator {
     std::string to;
   };
 
-  Consolidator() = default;
+  explicit Consolidator(const std::atomic<bool>& stop) : stop_(stop) {}
   assembly::Engine& engine() { return filled_->engine(); }
   const assembly::Engine& engine() const { return std::as_const(*filled_).engine(); }
   cluster::ClusterState& cache() { return engine().cache(); }
@@ -99,6 +101,8 @@ class Consolidator {
     leaving_.insert(RowOf(node));
     std::vector<Step> steps;
     for (const api::PodPtr& pod : pods) {
+      // A node may have many pods. Run discards what was moved.
+      if (stop_.load()) return "interrupted";
       const auto to = Place(pod);
       if (to) {
         steps.push_back({pod, *to});
@@ -185,6 +189,7 @@ class Consolidator {
     entry->second.to = step.to;
   }
 
+  const std::atomic<bool>& stop_;
   std::unique_ptr<assembly::FilledEngine> filled_;
   std::unique_ptr<algorithm::SchedulingAlgorithm> algorithm_;
   algorithm::CurrentView view_;
@@ -199,9 +204,9 @@ class Consolidator {
 
 Expected<Consolidation> FindConsolidation(const assembly::ClusterContents& cluster,
                                           const config::SchedulerConfig& config,
-                                          const runtime::Registry& plugins,
+                                          const runtime::Registry& plugins, const std::atomic<bool>& stop,
                                           const std::function<void(std::size_t)>& progress) {
-  BERTH_TRY(const auto consolidator, Consolidator::Create(cluster, config, plugins));
+  BERTH_TRY(const auto consolidator, Consolidator::Create(cluster, config, plugins, stop));
   return consolidator->Run(progress);
 }
 

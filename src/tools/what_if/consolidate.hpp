@@ -1,6 +1,7 @@
 // Which nodes could be emptied.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -37,10 +38,11 @@ inline constexpr std::size_t kMostKept = 200;
 // if the scheduler places each of its pods on another node that remains, without preemption, and if every pod
 // has a controller and at most one PodDisruptionBudget, which allows a disruption: pods are evicted one after
 // the other. Cordoned nodes receive nothing, and are tried, too. Other orders may empty more nodes. Changes
-// nothing. `progress` receives the number of nodes that were tried. Errors are those of the configuration.
+// nothing. `progress` receives the number of nodes that were tried. Errors are those of the configuration,
+// and kCancelled soon after `stop` was set.
 Expected<Consolidation> FindConsolidation(const assembly::ClusterContents& cluster,
                                           const config::SchedulerConfig& config,
-                                          const runtime::Registry& plugins,
+                                          const runtime::Registry& plugins, const std::atomic<bool>& stop,
                                           const std::function<void(std::size_t)>& progress);
 
 }  // namespace berth::what_if

@@ -32,7 +32,7 @@ Waiting ExplainWaiting(Scenario& scenario, const std::vector<std::size_t>& indic
   Waiting waiting;
   std::vector<explain::PodsOfText> explained;
   for (const std::vector<api::PodPtr>& group : explain::GroupByShape(pods)) {
-    if (explained.size() == kMostExplained) {
+    if (explained.size() == kMostExplained || scenario.stopped()) {
       waiting.not_explained += group.size();
       continue;
     }

@@ -132,6 +132,8 @@ class Scenario final : private simulation::ApiObserver {
   const std::vector<FollowedPod>& followed() const { return followed_; }
   const std::vector<LostPod>& lost() const { return lost_; }
   const std::vector<PreemptedPod>& preempted() const { return preempted_; }
+  // The answer is no longer needed.
+  bool stopped() const { return parts_.stop.load(); }
   // The indices in followed() of pods that exist and have no node.
   std::vector<std::size_t> Waiting() const;
   // The current version of a pod that exists.

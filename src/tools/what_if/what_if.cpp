@@ -204,17 +204,17 @@ Expected<int> RunWhatIf(const WhatIfOptions& options, const runtime::Registry& b
   }
   if (options.consolidate) {
     BERTH_TRY(report.consolidation,
-              FindConsolidation(contents, input.config, *plugins, [&](std::size_t tried) {
+              FindConsolidation(contents, input.config, *plugins, stop, [&](std::size_t tried) {
                 progress.Show(fmt::format("{} nodes tried", WithCommas(tried)));
               }));
   }
   if (other_config) {
     const ComparedPods pods = options.running_pods ? ComparedPods::kAll : ComparedPods::kPending;
-    BERTH_TRY(
-        report.comparison,
-        CompareConfigs(contents, input.config, *other_config, *plugins, pods, [&](std::size_t compared) {
-          progress.Show(fmt::format("{} pods compared", WithCommas(compared)));
-        }));
+    BERTH_TRY(report.comparison,
+              CompareConfigs(contents, input.config, *other_config, *plugins, pods, stop,
+                             [&](std::size_t compared) {
+                               progress.Show(fmt::format("{} pods compared", WithCommas(compared)));
+                             }));
   }
   if (!shapes.empty()) {
     BERTH_TRY(report.nodes_needed, AskNodesNeeded(options, shapes, parts, progress));
