@@ -27,7 +27,7 @@ Expected<void> ReadAlibabaNodes(const TraceText& input, TraceBuilder& builder) {
       BERTH_RETURN_IF_ERROR(builder.AddNode(shape, name));
     }
   }
-  return {};
+  return rows.Finish();
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ Expected<void> ReadAlibaba2018(const TraceText& nodes, const TraceText& pods, co
     for (double i = 0; i < instances; ++i)
       BERTH_RETURN_IF_ERROR(builder.AddPod(shape, seconds(start), seconds(end - start)));
   }
-  return {};
+  return rows.Finish();
 }
 
 }  // namespace berth::simulate

@@ -29,7 +29,7 @@ Expected<void> ReadBorgMachines(const TraceText& input, TraceBuilder& builder) {
     BERTH_TRY(const double memory, rows.Number(3));
     BERTH_RETURN_IF_ERROR(builder.AddNode(BorgShape(cpus, memory), "machine-" + rows.Field(0)));
   }
-  return {};
+  return rows.Finish();
 }
 
 // An instance that waits or runs.
@@ -108,6 +108,7 @@ Expected<void> ReadBorg2019(const TraceText& nodes, const TraceText& pods, const
         break;  // updates
     }
   }
+  BERTH_RETURN_IF_ERROR(rows.Finish());
   for (const auto& [key, instance] : instances) BERTH_RETURN_IF_ERROR(add(instance, std::nullopt));
   return {};
 }

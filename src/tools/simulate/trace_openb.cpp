@@ -47,7 +47,7 @@ Expected<void> ReadOpenbNodes(const TraceText& input, const TraceSource& source,
         !added)
       return Invalid(rows.Place(0) + added.error().message);
   }
-  return {};
+  return rows.Finish();
 }
 
 std::vector<std::string> SplitModels(const std::string& text) {
@@ -100,7 +100,7 @@ Expected<void> ReadOpenb(const TraceText& nodes, const TraceText& pods, const Tr
     BERTH_RETURN_IF_ERROR(builder.AddPod(shape, OpenbSeconds(created), lifetime,
                                          static_cast<std::int64_t>(std::max(gpus, 0.0) * part)));
   }
-  return {};
+  return rows.Finish();
 }
 
 }  // namespace berth::simulate

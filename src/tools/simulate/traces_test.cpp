@@ -278,6 +278,54 @@ TEST(Csv, QuotedFieldsMayHaveCommasQuotesAndLineBreaks) {
   EXPECT_FALSE(rows->Next());
 }
 
+TEST(Csv, AQuotedFieldWithoutAnEndIsAnErrorWithFileLineAndColumn) {
+  struct Case {
+    std::string text, error;
+  };
+  const Case cases[] = {
+      {"x,b\n\"1\n2\",3\n4,\"5\n6,7\n",
+       "f:4: b: expected a closing quote, got the end of the file; the field begins with \"5\\n6,7\\n\""},
+      {"x,b\n\"1,2\n3,4\n",
+       "f:2: column 1: expected a closing quote, got the end of the file; the field begins with "
+       "\"1,2\\n3,4\\n\""},
+      {"x,b\n1,\"2\n3,\"4\n5,6\n",
+       "f:3: b: expected a comma or the end of the line after the closing quote, got \"4\"; the quoted field "
+       "begins in line 2"},
+  };
+  for (const Case& c : cases) {
+    auto rows = CsvReader::Open("f", c.text, {"b"});
+    ASSERT_TRUE(rows) << rows.error().message;
+    while (rows->Next()) EXPECT_TRUE(rows->Finish());
+    const auto finished = rows->Finish();
+    ASSERT_FALSE(finished) << c.error;
+    EXPECT_EQ(finished.error().message, c.error);
+    EXPECT_FALSE(rows->Next());
+  }
+  const auto header = CsvReader::Open("f", "\"a,b\n1,2\n", {"b"});
+  ASSERT_FALSE(header);
+  EXPECT_EQ(header.error().message,
+            "f:1: column 1: expected a closing quote, got the end of the file; the field begins with "
+            "\"a,b\\n1,2\\n\"");
+}
+
+TEST(Csv, LinesAreCountedInQuotedFieldsToo) {
+  auto rows = CsvReader::Open("f", "a,b\n\"1\n2\",3\n4,x\n", {"b"});
+  ASSERT_TRUE(rows) << rows.error().message;
+  ASSERT_TRUE(rows->Next());
+  EXPECT_EQ(rows->Place(0), "f:2: b: ");
+  ASSERT_TRUE(rows->Next());
+  EXPECT_EQ(rows->Place(0), "f:4: b: ");
+}
+
+TEST(Openb, AMissingQuoteIsNotAShorterTrace) {
+  const auto workload =
+      Openb(std::string(kColumns) + "a,1,1024,0,0,,0,1,0\nb,1,1024,0,0,\"T4,0,1,0\nc,1,1024,0,0,,0,1,0\n");
+  ASSERT_FALSE(workload);
+  EXPECT_NE(workload.error().message.find("pods.csv:3: gpu_spec: expected a closing quote"),
+            std::string::npos)
+      << workload.error().message;
+}
+
 TEST(Examples, AllWorkloadsOfTheExamplesAreValid) {
   for (const auto* name : {"services-and-batch.yaml", "gpu-trace.yaml"}) {
     const auto workload = LoadWorkload(std::string(BERTH_EXAMPLES "/simulate/") + name);
