@@ -15,6 +15,9 @@ constexpr double kGuessedPods = 10;
 constexpr double kGuessWeight = 0.5;
 // What was learned loses half of its weight within 700 polls, or three hours.
 constexpr double kDecay = 0.999;
+// Larger values are in no unit the load of a node: 1e18 bytes. One of them would remain in what was learned
+// for months, as it only loses a thousandth per poll, and sums of them overflow.
+constexpr double kMostLoad = 1e18;
 
 }  // namespace
 
@@ -54,7 +57,7 @@ void LoadPerPod::Learn(const load_metrics::Signal& signal, const cluster::NodeTa
   nodes.all().ForEach([&](std::size_t at) {
     const auto row = static_cast<cluster::Row>(at);
     const double value = signal.At(row);
-    if (std::isnan(value)) return;
+    if (!(std::abs(value) <= kMostLoad)) return;  // or no value
     const double measured = static_cast<double>(nodes.pod_count()[row]) - unmeasured.At(row);
     now_[row] = {nodes.name_id(row), std::max(0.0, measured), value};
     ++count;
@@ -62,9 +65,7 @@ void LoadPerPod::Learn(const load_metrics::Signal& signal, const cluster::NodeTa
     load += value;
   });
   if (count == 0) return;
-  Sums changes = ChangesSince(before_);
-  // Values so large that sums overflow must not remain in what was learned.
-  if (!std::isfinite(kDecay * learned_.products + changes.products)) changes = {};
+  const Sums changes = ChangesSince(before_);
   with_current_ = {kDecay * learned_.products + changes.products,
                    kDecay * learned_.squares + changes.squares};
   const double guess = load / std::max(pods, kGuessedPods * count);

@@ -15,8 +15,8 @@ namespace berth::plugins {
 // both directions: it attributes the load of the system to pods, and a scheduler that balances the load
 // places fewer pods on nodes whose pods have more load. Until pods have started, the estimate is the total
 // load divided by the number of pods, or by ten pods per node if that is more. It is never negative, never
-// above the median load of a node, and never above the total load divided by the number of pods. Scheduler
-// loop only.
+// above the median load of a node, and never above the total load divided by the number of pods. Nodes with a
+// load above 1e18 count as not measured; the estimate is always finite. Scheduler loop only.
 class LoadPerPod {
  public:
   // Must be called after each change of the signal's values. `unmeasured`: counted in pods. Repeated calls

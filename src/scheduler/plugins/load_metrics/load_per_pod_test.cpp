@@ -119,6 +119,34 @@ TEST_F(LoadPerPodTest, AnAbsurdlyLargeMeasurementHasNoEffectOnLaterEstimates) {
   EXPECT_NEAR(Poll(loads), before, 1e-6);
 }
 
+// The sums of the regression do not overflow, but would keep the estimate at its limit.
+TEST_F(LoadPerPodTest, AnAbsurdMeasurementOfANodeWithNewPodsIsNotLearned) {
+  AddNodes({1, 2, 3, 4});
+  const std::vector<double> loads = {110, 120, 130, 140};
+  Poll(loads);
+  cluster.Run("n0", MakePod("new"));
+  clock.Advance(10min);
+  const double with_new_pod = Poll({120, 120, 130, 140});
+  for (const double absurd : {1e200, -1e200}) {
+    cluster.Run("n1", MakePod(fmt::format("next{}", absurd)));
+    clock.Advance(10min);
+    EXPECT_TRUE(std::isfinite(Poll({120, absurd, 130, 140})));
+    Poll({120, 130, 130, 140});
+  }
+  EXPECT_NEAR(Poll({120, 130, 130, 140}), with_new_pod, 2);
+}
+
+TEST_F(LoadPerPodTest, TheEstimateOfAbsurdMeasurementsOnlyIsFinite) {
+  AddNodes({1, 2, 3, 4});
+  for (const double absurd : {1e200, 1.7e308}) {
+    for (int i = 0; i < 3; ++i) {
+      cluster.Run("n0", MakePod(fmt::format("p{}-{}", absurd, i)));
+      clock.Advance(10min);
+      EXPECT_EQ(Poll({absurd, absurd, -absurd, absurd}), 0);
+    }
+  }
+}
+
 TEST_F(LoadPerPodTest, OnePollCountsOnce) {
   AddNodes({1, 2, 3, 4});
   const double once = Poll({100, 140, 180, 220});
