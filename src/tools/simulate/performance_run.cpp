@@ -7,10 +7,10 @@
 
 #include "base/files.hpp"
 #include "base/progress_line.hpp"
-#include "process/load_config.hpp"
 #include "tools/scheduler_perf/report.hpp"
 #include "tools/scheduler_perf/run.hpp"
 #include "tools/scheduler_perf/test_file.hpp"
+#include "tools/simulate/named_configs.hpp"
 #include "tools/simulate/placement_file.hpp"
 #include "tools/simulate/report.hpp"
 
@@ -21,11 +21,6 @@ using scheduler_perf::PerformanceTest;
 using scheduler_perf::TestFile;
 using scheduler_perf::TestResult;
 
-struct TestConfig {
-  std::string name;
-  config::SchedulerConfig config;
-};
-
 std::unexpected<Error> NoTestChosen(const SimulateOptions& options, const TestFile& file) {
   const std::vector<std::string> names = file.Names();
   return Invalid(
@@ -35,23 +30,9 @@ std::unexpected<Error> NoTestChosen(const SimulateOptions& options, const TestFi
 }
 
 // Configurations of the command line replace that of the test.
-Expected<std::vector<TestConfig>> LoadTestConfigs(const SimulateOptions& options, const PerformanceTest& test,
-                                                  const runtime::Registry& plugins,
-                                                  const config::FeatureGates& gates) {
-  std::vector<std::string> files = options.configs;
-  if (files.empty())
-    files.push_back(
-        test.scheduler_config.empty() ? "" : InFolder(FolderOf(options.workload), test.scheduler_config));
-  std::vector<TestConfig> configs;
-  std::vector<std::string> names = ConfigNames(files);
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::string& file = files[i];
-    BERTH_TRY(config::SchedulerConfig config, process::LoadConfig(file, plugins, gates));
-    if (!config.extenders.empty())
-      return Invalid(fmt::format("{}: extenders: not simulated; remove them from the file", file));
-    configs.push_back({std::move(names[i]), std::move(config)});
-  }
-  return configs;
+std::vector<std::string> ConfigFilesOf(const SimulateOptions& options, const PerformanceTest& test) {
+  if (!options.configs.empty()) return options.configs;
+  return {test.scheduler_config.empty() ? "" : InFolder(FolderOf(options.workload), test.scheduler_config)};
 }
 
 Expected<void> CheckFlags(const SimulateOptions& options) {
@@ -84,7 +65,7 @@ Expected<int> RunPerformanceTest(const SimulateOptions& options, const yaml::Val
   std::vector<std::string> gate_flags = test->feature_gates;
   gate_flags.insert(gate_flags.end(), options.feature_gates.begin(), options.feature_gates.end());
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(gate_flags, notes));
-  BERTH_TRY(const auto configs, LoadTestConfigs(options, *test, plugins, gates));
+  BERTH_TRY(const auto configs, LoadConfigs(ConfigFilesOf(options, *test), plugins, gates));
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);
   std::optional<PlacementFile> placements;
   if (!options.placements.empty()) {
@@ -93,7 +74,7 @@ Expected<int> RunPerformanceTest(const SimulateOptions& options, const yaml::Val
 
   std::vector<TestResult> results;
   ProgressLine line;
-  for (const TestConfig& config : configs) {
+  for (const NamedConfig& config : configs) {
     scheduler_perf::RunTestOptions run{.configuration = config.name, .seed = options.seed};
     run.progress = [&](std::size_t operation) {
       line.Show(fmt::format("{}: operation {} of {}, {}", config.name, operation + 1, test->operations.size(),

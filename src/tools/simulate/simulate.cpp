@@ -13,12 +13,12 @@
 #include "base/progress_line.hpp"
 #include "base/text_layout.hpp"
 #include "base/version.hpp"
-#include "process/load_config.hpp"
 #include "process/loaded_plugins.hpp"
 #include "process/signals.hpp"
 #include "service/auth/sha256.hpp"
 #include "tools/scheduler_perf/test_file.hpp"
 #include "tools/simulate/checkpoint.hpp"
+#include "tools/simulate/named_configs.hpp"
 #include "tools/simulate/performance_run.hpp"
 #include "tools/simulate/placement_file.hpp"
 #include "tools/simulate/report.hpp"
@@ -27,30 +27,6 @@
 
 namespace berth::simulate {
 namespace {
-
-struct NamedConfig {
-  std::string name;
-  config::SchedulerConfig config;
-};
-
-// All are read before the first run, so that an error in the last one costs no time. Simulated pods have no
-// extenders: their replies would not be repeatable.
-Expected<std::vector<NamedConfig>> LoadConfigs(const SimulateOptions& options,
-                                               const runtime::Registry& plugins,
-                                               const config::FeatureGates& gates) {
-  std::vector<std::string> files = options.configs;
-  if (files.empty()) files.emplace_back();
-  std::vector<NamedConfig> configs;
-  std::vector<std::string> names = ConfigNames(files);
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::string& file = files[i];
-    BERTH_TRY(config::SchedulerConfig config, process::LoadConfig(file, plugins, gates));
-    if (!config.extenders.empty())
-      return Invalid(fmt::format("{}: extenders: not simulated; remove them from the file", file));
-    configs.push_back({std::move(names[i]), std::move(config)});
-  }
-  return configs;
-}
 
 // "pack.yaml [#########.....................] 30%, 1h30m of 5h00m, 12,345 bindings"
 std::string ProgressText(const std::string& configuration, Duration simulated, Duration whole,
@@ -231,7 +207,10 @@ Expected<int> RunSimulate(const SimulateOptions& options, const runtime::Registr
         fmt::format("--test: {} is a workload; the flag chooses one of kube-scheduler's performance tests",
                     options.workload));
   BERTH_TRY(const auto gates, config::FeatureGates::Parse(options.feature_gates, notes));
-  BERTH_TRY(const auto configs, LoadConfigs(options, *plugins, gates));
+  // All are read before the first run, so that an error in the last one costs no time.
+  std::vector<std::string> files = options.configs;
+  if (files.empty()) files.emplace_back();
+  BERTH_TRY(const auto configs, LoadConfigs(files, *plugins, gates));
   auto workload = ReadWorkload(text.root, FolderOf(options.workload));
   if (!workload) return std::unexpected(std::move(workload).error().In(options.workload));
   BERTH_TRY(auto checkpoint, OpenCheckpoint(options, text));
