@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <ctime>
 #include <vector>
 
+#include "kubernetes/api/timestamp.hpp"
 #include "sandbox/apiserver/table_row.hpp"
 
 namespace berth::sandbox {
@@ -320,15 +319,10 @@ json::array TableCells(const ResourceType& type, const json::object& document, W
 }
 
 WallTime ParseTime(std::string_view text) {
-  std::tm parts{};
-  const std::string copy(text);
-  if (std::sscanf(copy.c_str(), "%d-%d-%dT%d:%d:%d", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
-                  &parts.tm_hour, &parts.tm_min, &parts.tm_sec) != 6) {
-    return WallTime();
-  }
-  parts.tm_year -= 1900;
-  parts.tm_mon -= 1;
-  return WallTime(std::chrono::seconds(timegm(&parts)));
+  // Beyond, nanoseconds overflow.
+  constexpr auto kLast = std::chrono::floor<std::chrono::seconds>(WallTime::max()).time_since_epoch();
+  const std::int64_t seconds = api::ParseTimestamp(text).value_or(0);
+  return WallTime(std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kLast.count())));
 }
 
 }  // namespace berth::sandbox

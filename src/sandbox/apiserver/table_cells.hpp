@@ -10,7 +10,8 @@ namespace berth::sandbox {
 // As many cells as TableColumns(type) has columns.
 json::array TableCells(const ResourceType& type, const json::object& document, WallTime now);
 
-// Go's "2006-01-02T15:04:05Z", with or without fractions; the epoch if the text is not a time.
+// RFC 3339, with Z or an offset, without the fraction; the nearest time from 1970 to 2262, and the epoch if
+// the text is not a time.
 WallTime ParseTime(std::string_view text);
 
 }  // namespace berth::sandbox

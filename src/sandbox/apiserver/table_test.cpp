@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sandbox/apiserver/table_cells.hpp"
 #include "sandbox/cluster/test_cluster.hpp"
 
 namespace berth::sandbox {
@@ -74,6 +75,25 @@ TEST(Table, EveryKindHasAsManyCellsAsColumns) {
               TableColumns(type).size())
         << type.plural;
   }
+}
+
+TEST(Table, TimesMayHaveAnOffsetFromUtc) {
+  const WallTime noon{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + 12h};
+  for (const auto* text : {"2026-11-21T12:00:00Z", "2026-11-21T12:00:00.250Z", "2026-11-21T13:30:00+01:30",
+                           "2026-11-21T04:00:00-08:00"}) {
+    EXPECT_EQ(ParseTime(text), noon) << text;
+  }
+  for (const auto* text : {"", "yesterday", "2026-11-21", "2026-13-41T12:00:00Z", "0001-01-01T00:00:00Z"})
+    EXPECT_EQ(ParseTime(text), WallTime()) << text;
+  EXPECT_GT(ParseTime("9999-12-31T23:59:59Z"), noon);
+}
+
+TEST(Table, AgesAreThoseOfTimesWithOffsets) {
+  Document document;
+  document.root()["metadata"] =
+      json::object{{"name", "x"}, {"creationTimestamp", "2026-11-21T13:30:00+01:30"}};
+  const WallTime now = ParseTime("2026-11-21T12:05:00Z");
+  EXPECT_EQ(TableCells(Known().nodes, document.root(), now)[3], json::value("5m"));
 }
 
 TEST(Table, RowsContainTheRequestedPartOfTheObject) {
