@@ -40,6 +40,19 @@ TEST(TextLayout, NounsFollowTheirNumber) {
   EXPECT_EQ(Counted(1234, "pod"), "1,234 pods");
 }
 
+TEST(TextTable, CharactersTakeTheColumnsOfATerminal) {
+  EXPECT_EQ(TextTable({{"größe", "x"}, {"abcde", "y"}}), "größe   x\nabcde   y\n");
+  EXPECT_EQ(TextTable({{"設定", "x"}, {"abcd", "y"}}), "設定   x\nabcd   y\n");
+  EXPECT_EQ(TextTable({{"e\u0301", "x"}, {"a", "y"}}), "e\u0301   x\na   y\n");
+  EXPECT_EQ(TextTable({{"\xff\xfe", "x"}, {"ab", "y"}}), "\xff\xfe   x\nab   y\n") << "not UTF-8";
+}
+
+TEST(TextLayout, WrapsByColumnsAndNotByBytes) {
+  std::string text;
+  AppendWrapped(text, "größe ä", 0, 7);
+  EXPECT_EQ(text, "größe ä");
+}
+
 TEST(TextTable, AlignsColumnsWithoutTrailingSpaces) {
   EXPECT_EQ(TextTable({{"A", "B"}, {"long", "x"}, {"y"}}), "A      B\nlong   x\ny\n");
   EXPECT_EQ(TextTable({{"A", "B"}, {"long", "1"}, {"y", "10"}, {"z", ""}},
