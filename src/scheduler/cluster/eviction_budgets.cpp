@@ -23,6 +23,13 @@ EvictionBudgets::Room EvictionBudgets::For(const api::Pod& pod) const {
   return room;
 }
 
+std::optional<std::int64_t> EvictionBudgets::Left(const api::PodDisruptionBudget& budget) const {
+  for (const Budget& one : budgets_) {
+    if (one.ns == budget.metadata.ns.str() && one.name == budget.metadata.name) return one.left;
+  }
+  return std::nullopt;
+}
+
 void EvictionBudgets::Change(const api::Pod& pod, std::int64_t by) {
   for (Budget& budget : budgets_) {
     if (budget.ns == pod.metadata.ns.str() && budget.selector.Matches(pod.metadata.labels)) budget.left += by;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kubernetes/api/label_selector.hpp"
 #include "kubernetes/api/pod.hpp"
+#include "kubernetes/api/workloads.hpp"
 #include "scheduler/cluster/cluster_objects.hpp"
 
 namespace berth::cluster {
@@ -22,6 +24,8 @@ class EvictionBudgets {
     std::string name;         // without its namespace, which is the pod's
   };
   Room For(const api::Pod& pod) const;
+  // What a budget allows; nullopt: it was not there, or its selector is not valid.
+  std::optional<std::int64_t> Left(const api::PodDisruptionBudget& budget) const;
   void Take(const api::Pod& pod) { Change(pod, -1); }
   void Release(const api::Pod& pod) { Change(pod, 1); }
 

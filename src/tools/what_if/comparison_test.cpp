@@ -102,8 +102,7 @@ TEST(CompareConfigs, EndsAtThePodAtWhichItIsInterrupted) {
 struct Consolidated {
   std::vector<std::string> emptied, moves, kept;
 };
-Consolidated Consolidate(const std::string& dump) {
-  Question question(dump);
+Consolidated Consolidate(Question& question) {
   const runtime::Registry plugins = assembly::InTreePlugins();
   const auto config = config::DefaultSchedulerConfig({}, &plugins.codecs());
   const auto found =
@@ -114,6 +113,10 @@ Consolidated Consolidate(const std::string& dump) {
   for (const MovedPod& move : found->moves) texts.moves.push_back(move.pod + " " + move.from + " " + move.to);
   for (const KeptNode& node : found->kept) texts.kept.push_back(node.node + ": " + node.why);
   return texts;
+}
+Consolidated Consolidate(const std::string& dump) {
+  Question question(dump);
+  return Consolidate(question);
 }
 std::string Web(const std::string& name, int cpus, const std::string& node) {
   return PodText(name, cpus, node, OwnedBy("ReplicaSet", "web"));
@@ -155,6 +158,28 @@ TEST(Consolidation, NodesStayForTheirPods) {
     EXPECT_THAT(found.kept, ::testing::Contains(c.want)) << c.name;
     EXPECT_THAT(found.moves, IsEmpty()) << c.name;
   }
+}
+
+TEST(Consolidation, ADrainUsesItsBudgetsUntilTheReplacementsArePlaced) {
+  const std::string dump = NodeText("a", 8) + NodeText("b", 2) + NodeText("c", 4) + Web("w1", 6, "a") +
+                           Web("w2", 1, "b") + PodText("single", 1, "c") + BudgetText("web", 1);
+  Question without_room(dump);
+  without_room.Apply(Drain{"a"});
+  EXPECT_THAT(without_room.Outcomes(), ElementsAre("web-0 waits"));
+  EXPECT_THAT(
+      Consolidate(without_room).kept,
+      ::testing::Contains("b: PodDisruptionBudget shop/web-budget allows no disruption of pod shop/w2"));
+  Question with_room(dump + NodeText("d", 16));
+  with_room.Apply(Drain{"a"});
+  EXPECT_THAT(with_room.Outcomes(), ElementsAre("web-0 on d"));
+  EXPECT_THAT(Consolidate(with_room).emptied, ::testing::Contains("b"));
+}
+
+TEST(Consolidation, ABudgetOfAManifestDoesNotCount) {
+  Question question(NodeText("a", 8) + NodeText("b", 8) + Web("w1", 1, "a") + Web("w2", 2, "b"));
+  const TemporaryFile file(BudgetText("web", 0) + PodText("new", 1));
+  question.Apply(AddPods{.file = file.path(), .replicas = std::nullopt});
+  EXPECT_THAT(Consolidate(question).kept, ::testing::Each(::testing::Not(HasSubstr("PodDisruptionBudget"))));
 }
 
 // Such a pod may stay on a cordoned node, and return to one that was emptied.

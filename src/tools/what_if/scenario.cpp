@@ -120,6 +120,7 @@ Expected<ChangeResult> Scenario::Apply(const Change& change) {
   auto made = std::visit([&](const auto& one) { return Make(one, result); }, change);
   if (!made) return std::unexpected(std::move(made).error().In(result.change));
   if (!Settle()) result.notes.emplace_back(kNotSettled);
+  ReleaseBudgets();
   return result;
 }
 
@@ -535,6 +536,12 @@ assembly::ClusterContents Scenario::Contents() const {
         contents.nodes.push_back(object);
       } else if constexpr (std::same_as<T, api::Pod>) {
         contents.pods.push_back(object);
+      } else if constexpr (std::same_as<T, api::PodDisruptionBudget>) {
+        const auto left = budgets_->Left(*object);
+        if (!left) return;  // of a manifest: its status is not known
+        auto budget = std::make_shared<T>(*object);
+        budget->disruptions_allowed = static_cast<std::int32_t>(*left);
+        contents.others.emplace_back(ports::Change<T>{nullptr, std::move(budget)});
       } else {
         contents.others.emplace_back(ports::Change<T>{nullptr, object});
       }

@@ -140,7 +140,7 @@ class Scenario final : private simulation::ApiObserver {
   api::PodPtr Current(const FollowedPod& pod) const;
   std::size_t nodes() const { return cluster_->engine().cache().nodes().node_count(); }
   assembly::Engine& engine() { return cluster_->engine(); }
-  // All objects as they are now.
+  // All objects as they are now. PodDisruptionBudgets allow what the drains have left.
   assembly::ClusterContents Contents() const;
   // The bound pods of a node, by name.
   std::vector<api::PodPtr> PodsOn(std::string_view node) const;
