@@ -1,4 +1,5 @@
 // Decoding of all kinds, except for the basics of pods and nodes in decode_test.cpp.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 template <class T>
 T Read(std::string_view json) {
@@ -551,6 +553,26 @@ TEST(Dump, IgnoresObjectsOfOtherGroupsWithTheSameKind) {
   EXPECT_EQ(dump.Of<Service>().size(), 1U);
   EXPECT_EQ(dump.Of<ReplicaSet>().size(), 1U);
   EXPECT_EQ(dump.Of<ElasticQuota>().size(), 1U);
+}
+
+TEST(Dump, QuotasOfTwoProjectsDoNotReplaceEachOther) {
+  const auto quota = [](std::string_view min) {
+    return fmt::format(
+        R"({{"metadata": {{"name": "q", "namespace": "a"}}, "spec": {{"min": {{"cpu": "{}"}}}}}})", min);
+  };
+  const std::string_view groups[] = {"scheduling.x-k8s.io", "scheduling.sigs.k8s.io"};
+  for (const int first : {0, 1}) {
+    Dump dump;
+    ASSERT_TRUE(dump.Add({"ElasticQuota", std::string(groups[first]), quota("1"), ""}));
+    const auto added = dump.Add({"ElasticQuota", std::string(groups[1 - first]), quota("2"), ""});
+    ASSERT_FALSE(added);
+    EXPECT_THAT(added.error().message,
+                StartsWith(fmt::format("metadata.name: \"a/q\" is also an ElasticQuota of {}, which is kept",
+                                       groups[first])));
+    EXPECT_EQ(dump.Of<ElasticQuota>().at("a/q")->min->at("cpu").Value(), 1);
+    ASSERT_TRUE(dump.Add({"ElasticQuota", std::string(groups[first]), quota("3"), ""}));
+    EXPECT_EQ(dump.Of<ElasticQuota>().at("a/q")->min->at("cpu").Value(), 3) << "the later counts";
+  }
 }
 
 TEST(Dump, RejectsObjectsWithoutANameAndInvalidObjects) {

@@ -21,7 +21,8 @@ class Dump {
   explicit Dump(RetainedFields retained = {}) : decoder_(std::move(retained)) {}
 
   // Adds an object; ignores kinds that no scheduler reads. Groups of other projects, and Jobs, become
-  // PodGroups with qualified names (external_groups.hpp). Fails if the object is invalid or has no name.
+  // PodGroups with qualified names (external_groups.hpp). Fails if the object is invalid or has no name, and
+  // for an ElasticQuota if the one of another project has its key.
   Expected<void> Add(const Document& document);
 
   template <class T>
@@ -31,7 +32,7 @@ class Dump {
 
  private:
   template <class T>
-  Expected<void> AddAs(std::string_view json);
+  Expected<void> AddAs(const Document& document);
   template <class T>
   Expected<void> AddGroup(std::string_view json);
   template <class List>
@@ -41,7 +42,11 @@ class Dump {
     using type = std::tuple<Objects<T>...>;
   };
 
+  // Remembers the group of the quota with this key.
+  Expected<void> CheckQuotaGroup(const std::string& key, std::string_view group);
+
   Decoder decoder_;
+  std::map<std::string, std::string> quota_groups_;  // of ElasticQuotas with an apiVersion, by key
   TupleOf<AllKinds>::type objects_;
 };
 
