@@ -70,6 +70,28 @@ void AppendInAnyForm(std::string& out, const T& object) {
   api::AppendJson(out, object);
 }
 
+// Of an attempt as the recorder writes it.
+std::string ReasonOf(const boost::json::object& attempt) {
+  std::string reason = TextOf(attempt, "message");
+  const auto add = [&](std::string_view more) {
+    if (!reason.empty()) reason += "; ";
+    reason += more;
+  };
+  if (const std::string node = TextOf(attempt, "node"); !node.empty()) add(fmt::format("node {}", node));
+  const std::string nominated = TextOf(attempt, "nominated");
+  if (nominated.empty()) return reason;
+  add(fmt::format("nominated for node {}", nominated));
+  const boost::json::value* victims = attempt.if_contains("victims");
+  if (victims == nullptr || !victims->is_array()) return reason;
+  std::string list;
+  for (const boost::json::value& victim : victims->get_array()) {
+    if (!victim.is_string()) continue;
+    list += list.empty() ? ", which evicts " : ", ";
+    list += victim.get_string();
+  }
+  return reason + list;
+}
+
 }  // namespace
 
 Expected<FoundAttempt> FindAttempt(Steps& steps, const std::string& pod, std::uint64_t number) {
@@ -90,7 +112,7 @@ Expected<FoundAttempt> FindAttempt(Steps& steps, const std::string& pod, std::ui
       found.line = step->line;
       found.number = found.count;
       found.result = TextOf(attempt.get_object(), "result");
-      found.message = TextOf(attempt.get_object(), "message");
+      found.reason = ReasonOf(attempt.get_object());
     }
   }
   if (found.count == 0) {

@@ -15,7 +15,8 @@ struct FoundAttempt {
   std::uint64_t line = 0;    // of the step that completed it
   std::uint64_t number = 0;  // of the pod's attempts, from 1
   std::uint64_t count = 0;   // of the pod's attempts in the recording
-  std::string result, message;
+  std::string result;
+  std::string reason;  // the node, or the message, and the nomination; empty: none was recorded
 };
 
 // Reads the steps to their end. `number` 0: the last one. Fails if the pod (namespace/name) has no such

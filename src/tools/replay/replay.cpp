@@ -115,7 +115,7 @@ Expected<int> PrintCluster(Steps& steps, const ReplayOptions& options, const run
       [&](const Repetition& so_far) { line.Show(fmt::format("{} steps", WithCommas(so_far.steps))); }));
   BERTH_TRY(const std::size_t objects, std::move(written));
   fmt::print(stderr, "{} objects before attempt {} of {} of pod {}: {}{}{}\n", WithCommas(objects),
-             found.number, found.count, pod, found.result, found.message.empty() ? "" : ": ", found.message);
+             found.number, found.count, pod, found.result, found.reason.empty() ? "" : ": ", found.reason);
   return 0;
 }
 
