@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/cluster/fake_live_cluster.hpp"
-#include "sandbox/controllers/cron_job/schedule.hpp"
 #include "sandbox/controllers/job/job.hpp"
 
 namespace berth::sandbox {
@@ -191,6 +190,23 @@ TEST_F(JobTest, ACronJobStartsOneJobForAllTheTimesItMissed) {
             FormatTime(std::chrono::floor<std::chrono::minutes>(cluster.clock.WallNow())));
 }
 
+TEST_F(JobTest, ACronJobWithAnIntervalCountsFromItsLastStart) {
+  cluster.Make(
+      kBatch, "cronjobs",
+      R"({"metadata":{"name":"c"},"spec":{"schedule":"@every 90m","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i","command":["sleep","300"]}]}}}}}})");
+  const WallTime created = cluster.clock.WallNow();
+  const auto last_start = [&] {
+    return TimeOf(At(cluster.Read(kBatch, "cronjobs", "c"), "status.lastScheduleTime"));
+  };
+  cluster.Pass(89min);
+  EXPECT_EQ(cluster.store.All(Kinds().jobs).size(), 0U);
+  cluster.Pass(2min);
+  EXPECT_EQ(last_start(), std::chrono::floor<std::chrono::seconds>(created) + 90min);
+  cluster.Pass(90min);
+  EXPECT_EQ(last_start(), std::chrono::floor<std::chrono::seconds>(created) + 180min);
+  EXPECT_EQ(cluster.store.All(Kinds().jobs).size(), 2U);
+}
+
 TEST(JobIndexes, AreWrittenAsRanges) {
   for (const std::string_view text : {"", "4", "0-2", "0,2,4-9", "1,2"})
     EXPECT_EQ(FormatIndexes(ParseIndexes(text)), text);
@@ -218,37 +234,6 @@ TEST(Times, AreReadWithTheirOffsetsAndFractions) {
   for (const std::string_view bad : {"", "2026-02-27", "2026-02-27T23:58:30", "2026-02-30T00:00:00Z",
                                      "2026-02-27T23:58:30.Z", "9999-01-01T00:00:00Z"})
     EXPECT_EQ(TimeOf(bad), std::nullopt) << bad;
-}
-
-TEST(CronSchedule, FindsTheNextTime) {
-  const WallTime start = *TimeOf("2026-02-27T23:58:30Z");  // a Friday
-  const struct {
-    std::string_view schedule, next;
-  } rows[] = {{"* * * * *", "2026-02-27T23:59:00Z"},
-              {"*/5 * * * *", "2026-02-28T00:00:00Z"},
-              {"30 4 1 * *", "2026-03-01T04:30:00Z"},
-              {"0 9 * * mon-fri", "2026-03-02T09:00:00Z"},
-              {"@yearly", "2027-01-01T00:00:00Z"},
-              {"0 0 29 2 *", "2028-02-29T00:00:00Z"},
-              {"0 0 13 * fri", "2026-03-06T00:00:00Z"},
-              {"0 0 */2 * mon", "2026-03-01T00:00:00Z"},
-              {"0 0 */1 * mon", "2026-03-02T00:00:00Z"},
-              {"15,45 22-23 * feb 7", "2027-02-07T22:15:00Z"},
-              {"30/2147483647 * * * *", "2026-02-28T00:30:00Z"}};
-  for (const auto& row : rows) {
-    const auto schedule = CronSchedule::Parse(row.schedule);
-    ASSERT_TRUE(schedule.has_value()) << row.schedule;
-    const auto next = schedule->Next(start);
-    ASSERT_TRUE(next.has_value()) << row.schedule;
-    EXPECT_EQ(FormatTime(*next), row.next) << row.schedule;
-  }
-  const WallTime year_before = start - std::chrono::days(365);
-  EXPECT_EQ(CronSchedule::Parse("30 4 1 * *")->Last(year_before, start), TimeOf("2026-02-01T04:30:00Z"));
-  EXPECT_EQ(CronSchedule::Parse("58 23 27 2 *")->Last(year_before, start), TimeOf("2026-02-27T23:58:00Z"));
-  EXPECT_EQ(CronSchedule::Parse("0 0 29 2 *")->Last(year_before, start), std::nullopt);
-  for (const std::string_view bad :
-       {"", "* * * *", "60 * * * *", "* * 0 * *", "a * * * *", "5-1 * * * *", "*/0 * * * *"})
-    EXPECT_FALSE(CronSchedule::Parse(bad).has_value()) << bad;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Validation common to all objects, and of single kinds.
 #include <fmt/format.h>
 
+#include "sandbox/apiserver/cron_schedule.hpp"
 #include "sandbox/apiserver/validate/devices.hpp"
 #include "sandbox/apiserver/validate/pod.hpp"
 #include "sandbox/apiserver/validate/validate.hpp"
@@ -129,6 +130,23 @@ void ValidateWorkload(const ResourceType& type, const json::object& document, Ca
   }
 }
 
+void ValidateSchedule(const json::object& document, const json::object* before, Causes& causes) {
+  constexpr std::string_view kPath = "spec.schedule";
+  const auto schedule = FindString(document, kPath);
+  if (schedule.empty()) return causes.push_back(Required(std::string(kPath)));
+  const auto invalid = [&](std::string_view why) {
+    causes.push_back(InvalidValue(std::string(kPath), GoQuote(schedule), why));
+  };
+  const auto has_zone = [](std::string_view text) { return text.find("TZ") != std::string_view::npos; };
+  const bool starts_with_zone = schedule.starts_with("TZ=") || schedule.starts_with("CRON_TZ=");
+  if (!starts_with_zone) {
+    if (const auto parsed = CronSchedule::Parse(schedule); !parsed) invalid(parsed.error().message);
+  }
+  // Schedules from the time before zones were forbidden can be updated.
+  if (has_zone(schedule) && (before == nullptr || !has_zone(FindString(*before, kPath))))
+    invalid("cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+}
+
 }  // namespace
 
 ApiResult<> Validate(const ResourceType& type, const json::object& document, const json::object* before) {
@@ -147,6 +165,7 @@ ApiResult<> Validate(const ResourceType& type, const json::object& document, con
   }
   if (type.group == "apps" || type.group == "batch" || type.plural == "replicationcontrollers")
     ValidateWorkload(type, document, causes);
+  if (type.group == "batch" && type.plural == "cronjobs") ValidateSchedule(document, before, causes);
   if (type.group == "resource.k8s.io") ValidateDevices(type, document, before, causes);
   if (causes.empty()) return {};
   return InvalidObject(type.group, type.kind, FindString(document, "metadata.name"), std::move(causes));

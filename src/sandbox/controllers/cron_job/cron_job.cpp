@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sandbox/controllers/cron_job/schedule.hpp"
+#include "sandbox/apiserver/cron_schedule.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -66,13 +66,15 @@ Controller::Outcome CronJobController::Reconcile(const ObjectPtr& object) {
   auto from = TimeOf(FindString(status, "lastScheduleTime"));
   if (!from) from = TimeOf(FindString(root, "metadata.creationTimestamp"));
   const json::value* deadline = FindPath(root, "spec.startingDeadlineSeconds");
-  WallTime since = from.value_or(context_.Now());
+  const WallTime start = from.value_or(context_.Now());
+  WallTime since = start;
   if (deadline != nullptr && deadline->is_int64()) {
     const auto seconds = std::clamp<std::int64_t>(deadline->get_int64(), 0, kDeadlineMax);
     since = std::max(since, context_.Now() - std::chrono::seconds(seconds));
   }
   const auto due = schedule->Last(since, context_.Now());
-  const auto next = schedule->Next(std::max(since, context_.Now()));
+  // The times of @every count from the last start, also if that time missed its deadline.
+  const auto next = schedule->Next(schedule->Last(start, context_.Now()).value_or(start));
   bool failed = false;
   if (due) failed = !StartJob(*object, root, status, *due);
   WriteStatus(*object, status);
