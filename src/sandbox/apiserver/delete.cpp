@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sandbox/apiserver/verbs.hpp"
+#include "sandbox/store/time_after.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -88,7 +89,7 @@ ApiResult<ObjectPtr> Verbs::DeleteGracefully(const Object& object, std::int64_t 
       !first_time && old_grace != nullptr && old_grace->is_int64() && grace_seconds < old_grace->get_int64();
   ObjectPtr last = store_.Get(*object.type, object.key);
   if (first_time || shorter) {
-    metadata["deletionTimestamp"] = FormatTime(clock_.WallNow() + std::chrono::seconds(grace_seconds));
+    metadata["deletionTimestamp"] = FormatTime(TimeAfter(clock_.WallNow(), grace_seconds));
     metadata["deletionGracePeriodSeconds"] = grace_seconds;
     if (first_time) BumpGeneration(metadata);
     last = Commit(*object.type, document.root(), options.dry_run);

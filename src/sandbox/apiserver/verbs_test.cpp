@@ -354,6 +354,21 @@ TEST(Delete, ABoundPodStaysUntilItsKubeletRemovesIt) {
   EXPECT_EQ(cluster.Get("/api/v1/namespaces/default/pods/a").status, 404);
 }
 
+TEST(Delete, AGracePeriodBeyondTheLastTimeEndsThere) {
+  TestCluster cluster;
+  constexpr std::string_view kCenturies = "9223372036854775807";
+  cluster.CreatePod("a", fmt::format(R"("terminationGracePeriodSeconds":{})", kCenturies));
+  cluster.CreatePod("b");
+  for (const std::string_view name : {"a", "b"}) cluster.Bind(name, "n1");
+  const auto own = cluster.Do("DELETE", "/api/v1/namespaces/default/pods/a").Json();
+  const auto requested = cluster.Do("DELETE", "/api/v1/namespaces/default/pods/b",
+                                    fmt::format(R"({{"gracePeriodSeconds":{}}})", kCenturies));
+  for (const auto& pod : {own, requested.Json()}) {
+    EXPECT_EQ(At(pod, "metadata.deletionTimestamp"), "2262-04-11T23:47:15Z");
+    EXPECT_EQ(At(pod, "metadata.deletionGracePeriodSeconds"), kCenturies);
+  }
+}
+
 TEST(Delete, PreconditionsAreChecked) {
   TestCluster cluster;
   cluster.CreatePod("a");

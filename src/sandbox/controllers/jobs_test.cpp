@@ -81,6 +81,12 @@ TEST_F(JobTest, RespectsItsDeadlineAndTimeToLive) {
   EXPECT_EQ(cluster.store.All(Kinds().jobs).size(), 0U);
 }
 
+TEST_F(JobTest, ADeadlineBeyondTheLastTimeIsNoLimit) {
+  cluster.Make(kBatch, "jobs", Job(R"("activeDeadlineSeconds":9223372036854775807,)", "sleep 10"));
+  cluster.Pass(20s);
+  EXPECT_EQ(LiveCluster::ConditionOf(Read(), "Complete"), "True:CompletionsReached");
+}
+
 TEST_F(JobTest, ASuspendedJobHasNoPods) {
   cluster.Make(kBatch, "jobs", Job("", "sleep 100"));
   cluster.Pass(5s);

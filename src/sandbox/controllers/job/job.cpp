@@ -6,6 +6,8 @@
 #include <charconv>
 #include <limits>
 
+#include "sandbox/store/time_after.hpp"
+
 namespace berth::sandbox {
 namespace {
 
@@ -220,7 +222,7 @@ bool JobController::FinishIfDone(Run& run) {
   const json::value* deadline = Find(run.spec(), "activeDeadlineSeconds");
   const auto start = TimeOf(FindString(run.status, "startTime"));
   if (deadline != nullptr && deadline->is_int64() && start && !run.suspended()) {
-    const Duration left = *start + std::chrono::seconds(deadline->get_int64()) - context_.Now();
+    const Duration left = TimeAfter(*start, deadline->get_int64()) - context_.Now();
     if (left <= Duration::zero()) {
       End(run, false, "DeadlineExceeded", "Job was active longer than specified deadline");
       return true;
@@ -275,8 +277,7 @@ Controller::Outcome JobController::Expire(const Run& run) {
   const json::object* condition = FindCondition(run.status, "Complete");
   if (condition == nullptr) condition = FindCondition(run.status, "Failed");
   const auto finished = TimeOf(FindString(*condition, "lastTransitionTime"));
-  const Duration left =
-      finished.value_or(context_.Now()) + std::chrono::seconds(ttl->get_int64()) - context_.Now();
+  const Duration left = TimeAfter(finished.value_or(context_.Now()), ttl->get_int64()) - context_.Now();
   if (left > Duration::zero()) return {.again_after = left};
   DeleteOptions options;
   options.uid = run.object->uid;

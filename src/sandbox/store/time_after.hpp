@@ -1,0 +1,21 @@
+// Times that clients give as a number of seconds from another time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/clock.hpp"
+
+namespace berth::sandbox {
+
+// `start` plus that many seconds, at most the last second but one of WallTime (in 2262): a client's number
+// may be too large for a Duration. Negative numbers count as 0.
+constexpr WallTime TimeAfter(WallTime start, std::int64_t seconds) {
+  constexpr WallTime kLatest =
+      std::chrono::floor<std::chrono::seconds>(WallTime::max()) - std::chrono::seconds(1);
+  if (start >= kLatest) return start;
+  const auto left = std::chrono::floor<std::chrono::seconds>(kLatest - start).count();
+  return seconds > left ? kLatest : start + std::chrono::seconds(std::max<std::int64_t>(seconds, 0));
+}
+
+}  // namespace berth::sandbox
