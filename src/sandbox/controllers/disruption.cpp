@@ -3,12 +3,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace berth::sandbox {
 namespace {
 
 constexpr std::chrono::minutes kDeletionTimeout{2};
+
+// A selector as Go prints a *metav1.LabelSelector with %v; null prints as "nil".
+std::string PrintedSelector(const json::object* selector) {
+  if (selector == nullptr) return "nil";
+  std::map<std::string_view, std::string_view> labels;
+  for (const auto& entry : ObjectOrEmpty(*selector, "matchLabels")) {
+    if (entry.value().is_string()) labels[entry.key()] = entry.value().get_string();
+  }
+  std::string text = "&LabelSelector{MatchLabels:map[string]string{";
+  for (const auto& [key, value] : labels) text += fmt::format("{}: {},", key, value);
+  text += "},MatchExpressions:[]LabelSelectorRequirement{";
+  for (const auto& expression : ArrayOrEmpty(*selector, "matchExpressions")) {
+    if (!expression.is_object()) continue;
+    const json::object& requirement = expression.get_object();
+    std::string values;
+    for (const auto& value : ArrayOrEmpty(requirement, "values")) {
+      if (!value.is_string()) continue;
+      if (!values.empty()) values += ' ';
+      values += std::string_view(value.get_string());
+    }
+    text += fmt::format("LabelSelectorRequirement{{Key:{},Operator:{},Values:[{}],}},",
+                        FindString(requirement, "key"), FindString(requirement, "operator"), values);
+  }
+  return text + "},}";
+}
 
 }  // namespace
 
@@ -58,7 +84,7 @@ Controller::Outcome DisruptionController::Reconcile(const ObjectPtr& object) {
              "a result, the status of the PDB cannot be calculated correctly, which may result in "
              "undefined behavior. To account for these pods please set \".spec.minAvailable\" field of "
              "the PDB to an integer value.",
-             json::serialize(ObjectOrEmpty(spec, "selector"))));
+             PrintedSelector(FindObject(spec, "selector"))));
   }
   json::object status = ObjectOrEmpty(root, "status");
   Duration again{};

@@ -11,6 +11,7 @@ namespace berth::sandbox {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::string_view kDeployment =
@@ -211,7 +212,24 @@ TEST_F(LifeCycle, APodWithoutAControllerDoesNotDisableABudget) {
   EXPECT_EQ(At(budget, "status.currentHealthy"), "4");
   EXPECT_EQ(At(budget, "status.disruptionsAllowed"), "2");
   EXPECT_EQ(LiveCluster::ConditionOf(budget, "DisruptionAllowed"), "True:SufficientPods");
-  EXPECT_FALSE(cluster.Events("UnmanagedPods").empty());
+  EXPECT_THAT(
+      cluster.Events("UnmanagedPods"),
+      ElementsAre(HasSubstr("(selector: &LabelSelector{MatchLabels:map[string]string{app: web,},"
+                            "MatchExpressions:[]LabelSelectorRequirement{},}) were found to be unmanaged.")));
+}
+
+TEST_F(LifeCycle, TheEventOfABudgetPrintsItsSelectorAsGoDoes) {
+  cluster.CreatePod("bare", "", R"("labels":{"tier":"front","app":"web"})");
+  cluster.Make(
+      "/apis/policy/v1", "poddisruptionbudgets",
+      R"({"metadata":{"name":"b"},"spec":{"maxUnavailable":1,"selector":{"matchLabels":{"tier":"front","app":"web"},"matchExpressions":[{"key":"app","operator":"In","values":["web","api"]},{"key":"old","operator":"DoesNotExist"}]}}})");
+  cluster.Pass(5s);
+  EXPECT_THAT(
+      cluster.Events("UnmanagedPods"),
+      ElementsAre(HasSubstr(
+          "(selector: &LabelSelector{MatchLabels:map[string]string{app: web,tier: front,},"
+          "MatchExpressions:[]LabelSelectorRequirement{LabelSelectorRequirement{Key:app,Operator:In,"
+          "Values:[web api],},LabelSelectorRequirement{Key:old,Operator:DoesNotExist,Values:[],},},})")));
 }
 
 TEST_F(LifeCycle, AServiceGetsEndpointsForItsPods) {
