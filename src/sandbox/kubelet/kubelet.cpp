@@ -116,8 +116,9 @@ void Kubelet::Complete(const std::string& key, const std::string& uid) {
   }
   const Document document = pod->Parse();
   const std::int64_t exit_code = RunPlanOf(document.root(), options_.job_time).exit_code;
-  if (exit_code != 0 && pod->fields[pod_field::kRestartPolicy] != "Never" && !pod->deleting)
-    return Restart(*pod, exit_code);
+  const std::string& policy = pod->fields[pod_field::kRestartPolicy];
+  const bool restarts = policy != "Never" && (exit_code != 0 || policy != "OnFailure");
+  if (restarts && !pod->deleting) return Restart(*pod, exit_code);
   verbs_.Rewrite(PlaceOf(key), uid, [&](json::object& changed) {
     SetEnded(changed, FormatTime(verbs_.clock().WallNow()), exit_code);
   });

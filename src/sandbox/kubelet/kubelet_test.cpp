@@ -118,12 +118,34 @@ TEST(Kubelet, ARecoveredNodeChangesOnlyPodsThatAreNotReadyBecauseOfIt) {
 TEST(Kubelet, APodSucceedsAfterItsRunTime) {
   KubeletCluster cluster;
   cluster.CreateNode("n1");
+  constexpr std::string_view kThirtySeconds = R"("annotations":{"sandbox.berth.dev/run-for":"30s"})";
+  for (const std::string_view policy : {"Never", "OnFailure"}) {
+    cluster.CreatePod(policy == "Never" ? "a" : "b", fmt::format(R"("restartPolicy":"{}")", policy),
+                      kThirtySeconds);
+  }
+  for (const std::string_view name : {"a", "b"}) cluster.Bind(name, "n1");
+  cluster.Pass(30s);
+  for (const std::string_view name : {"a", "b"}) EXPECT_EQ(cluster.Phase(name), "Running") << name;
+  cluster.Pass(1s);
+  for (const std::string_view name : {"a", "b"}) EXPECT_EQ(cluster.Phase(name), "Succeeded") << name;
+}
+
+TEST(Kubelet, APodThatAlwaysRestartsIsRestartedAfterItsRunTime) {
+  KubeletCluster cluster;
+  cluster.CreateNode("n1");
   cluster.CreatePod("a", "", R"("annotations":{"sandbox.berth.dev/run-for":"30s"})");
   cluster.Bind("a", "n1");
-  cluster.Pass(30s);
+  cluster.Pass(32s);
+  const auto container = [&] {
+    return cluster.Pod("a").at("status").at("containerStatuses").as_array().at(0).as_object();
+  };
   EXPECT_EQ(cluster.Phase("a"), "Running");
-  cluster.Pass(1s);
-  EXPECT_EQ(cluster.Phase("a"), "Succeeded");
+  EXPECT_EQ(FindString(container(), "state.waiting.reason"), "CrashLoopBackOff");
+  EXPECT_EQ(FindString(container(), "lastState.terminated.reason"), "Completed");
+  EXPECT_EQ(At(container(), "restartCount"), "1");
+  cluster.Pass(10s);
+  EXPECT_TRUE(FindObject(container(), "state.running") != nullptr);
+  EXPECT_EQ(FindString(container(), "lastState.terminated.reason"), "Completed");
 }
 
 TEST(Kubelet, FinishesADeletionWithAGracePeriod) {
