@@ -87,6 +87,55 @@ TEST_F(JobTest, ADeadlineBeyondTheLastTimeIsNoLimit) {
   EXPECT_EQ(LiveCluster::ConditionOf(Read(), "Complete"), "True:CompletionsReached");
 }
 
+TEST_F(JobTest, ThePodReplacementPolicyDecidesWhenADeletedPodIsReplaced) {
+  KubeletOptions slow;
+  slow.pod_stop = 20s;
+  const struct {
+    std::string_view policy;
+    std::size_t while_stopping;
+    std::string_view failed_while_stopping;
+  } rows[] = {{R"("podReplacementPolicy":"Failed",)", 1, ""},
+              {R"("podReplacementPolicy":"TerminatingOrFailed",)", 2, "1"},
+              {"", 2, "1"},
+              {R"("podFailurePolicy":{"rules":[]},)", 1, ""}};
+  for (const auto& row : rows) {
+    for (const std::string_view mode : {"NonIndexed", "Indexed"}) {
+      LiveCluster stopping(slow);
+      stopping.CreateNodes(1);
+      stopping.Make(kBatch, "jobs",
+                    Job(fmt::format(R"({}"completionMode":"{}","completions":1,)", row.policy, mode),
+                        "sleep infinity"));
+      stopping.Pass(60s);  // the back-off after a failure counts from the start of the pod
+      const std::string pod = stopping.Pods();
+      stopping.Do("DELETE", fmt::format("/api/v1/namespaces/default/pods/{}", pod));
+      stopping.Pass(10s);
+      auto job = stopping.Read(kBatch, "jobs", "j");
+      EXPECT_EQ(stopping.PodCount(), row.while_stopping) << row.policy << mode;
+      EXPECT_EQ(At(job, "status.failed"), row.failed_while_stopping) << row.policy << mode;
+      EXPECT_EQ(At(job, "status.terminating"), "1") << row.policy << mode;
+      stopping.Pass(15s);
+      job = stopping.Read(kBatch, "jobs", "j");
+      EXPECT_EQ(stopping.PodCount(), 1U) << row.policy << mode;
+      EXPECT_NE(stopping.Pods(), pod) << row.policy << mode;
+      EXPECT_EQ(At(job, "status.active"), "1") << row.policy << mode;
+      EXPECT_EQ(At(job, "status.failed"), "1") << row.policy << mode;
+      EXPECT_EQ(At(job, "status.terminating"), "0") << row.policy << mode;
+    }
+  }
+}
+
+TEST_F(JobTest, ThePodReplacementPolicyIsValidated) {
+  const auto message = [&](std::string_view more) {
+    return At(cluster.Make(kBatch, "jobs", Job(more, "true")).Json(), "message");
+  };
+  EXPECT_EQ(message(R"("podReplacementPolicy":"Never",)"),
+            "Job.batch \"j\" is invalid: spec.podReplacementPolicy: Unsupported value: \"Never\": supported "
+            "values: \"Failed\", \"TerminatingOrFailed\"");
+  EXPECT_EQ(message(R"("podReplacementPolicy":"TerminatingOrFailed","podFailurePolicy":{"rules":[]},)"),
+            "Job.batch \"j\" is invalid: spec.podReplacementPolicy: Unsupported value: "
+            "\"TerminatingOrFailed\": supported values: \"Failed\"");
+}
+
 TEST_F(JobTest, ASuspendedJobHasNoPods) {
   cluster.Make(kBatch, "jobs", Job("", "sleep 100"));
   cluster.Pass(5s);

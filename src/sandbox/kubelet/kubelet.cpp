@@ -14,6 +14,7 @@ namespace {
 constexpr std::chrono::seconds kFirstBackOff{10};
 constexpr std::chrono::minutes kLastBackOff{5};
 constexpr std::chrono::seconds kPrepareRetry{10};  // a kubelet's back-off after a pod failed to start
+constexpr std::int64_t kTerminatedBySignal = 143;  // the exit code after SIGTERM
 constexpr unsigned kIpsPerNode = 254;
 // A load test must not spend its time on events.
 constexpr double kEventBurst = 1000;
@@ -22,6 +23,11 @@ constexpr double kEventsPerSecond = 50;
 Place PlaceOf(const std::string& pod_key) {
   const auto slash = pod_key.find('/');
   return {Known().pods, pod_key.substr(0, slash), pod_key.substr(slash + 1)};
+}
+
+bool HasFinalizers(const Object& pod) {
+  const Document document = pod.Parse();
+  return !ArrayOrEmpty(document.root(), "metadata.finalizers").empty();
 }
 
 }  // namespace
@@ -139,7 +145,14 @@ void Kubelet::Restart(const Object& pod, std::int64_t exit_code) {
 void Kubelet::Finish(const std::string& key, const std::string& uid) {
   const ObjectPtr pod = verbs_.store().Get(Known().pods, key);
   if (!pod || pod->uid != uid || FailureAt(pod->fields[pod_field::kNodeName]).silent) return;
-  if (pod->fields[pod_field::kPhase] == "Running") RecordEvent(*pod, "Killing", "Stopping containers");
+  const std::string& phase = pod->fields[pod_field::kPhase];
+  if (phase == "Running") RecordEvent(*pod, "Killing", "Stopping containers");
+  // A pod that stays for its finalizers has its final phase. For others the write would be lost work.
+  if (phase != "Succeeded" && phase != "Failed" && HasFinalizers(*pod)) {
+    verbs_.Rewrite(PlaceOf(key), uid, [&](json::object& changed) {
+      SetEnded(changed, FormatTime(verbs_.clock().WallNow()), kTerminatedBySignal);
+    });
+  }
   DeleteOptions options;
   options.grace_period_seconds = 0;
   options.uid = uid;

@@ -160,6 +160,20 @@ TEST(Kubelet, FinishesADeletionWithAGracePeriod) {
   EXPECT_EQ(cluster.Get("/api/v1/namespaces/default/pods/a").status, 404);
 }
 
+TEST(Kubelet, ADeletedPodThatStaysForItsFinalizersHasFailed) {
+  KubeletCluster cluster;
+  cluster.CreateNode("n1");
+  cluster.CreatePod("a", "", R"("finalizers":["x/y"])");
+  cluster.Bind("a", "n1");
+  cluster.Pass(1s);
+  cluster.Do("DELETE", "/api/v1/namespaces/default/pods/a");
+  EXPECT_EQ(cluster.Phase("a"), "Running");
+  cluster.Pass(1s);
+  EXPECT_EQ(cluster.Phase("a"), "Failed");
+  cluster.Patch("/api/v1/namespaces/default/pods/a", R"({"metadata":{"finalizers":null}})", "merge");
+  EXPECT_EQ(cluster.Get("/api/v1/namespaces/default/pods/a").status, 404);
+}
+
 TEST(Kubelet, TheGracePeriodLimitsTheTimeToStop) {
   KubeletOptions options;
   options.pod_stop = 20s;

@@ -130,6 +130,17 @@ void ValidateWorkload(const ResourceType& type, const json::object& document, Ca
   }
 }
 
+// With a podFailurePolicy, pods that are being deleted have not failed yet.
+void ValidateReplacementPolicy(const json::object& document, const std::string& path, Causes& causes) {
+  const auto policy = FindString(document, path + ".podReplacementPolicy");
+  if (policy.empty() || policy == "Failed") return;
+  if (FindObject(document, path + ".podFailurePolicy") != nullptr)
+    causes.push_back(NotSupported(path + ".podReplacementPolicy", policy, "\"Failed\""));
+  else if (policy != "TerminatingOrFailed")
+    causes.push_back(
+        NotSupported(path + ".podReplacementPolicy", policy, "\"Failed\", \"TerminatingOrFailed\""));
+}
+
 void ValidateSchedule(const json::object& document, const json::object* before, Causes& causes) {
   constexpr std::string_view kPath = "spec.schedule";
   const auto schedule = FindString(document, kPath);
@@ -165,7 +176,11 @@ ApiResult<> Validate(const ResourceType& type, const json::object& document, con
   }
   if (type.group == "apps" || type.group == "batch" || type.plural == "replicationcontrollers")
     ValidateWorkload(type, document, causes);
-  if (type.group == "batch" && type.plural == "cronjobs") ValidateSchedule(document, before, causes);
+  if (type.group == "batch") {
+    const bool scheduled = type.plural == "cronjobs";
+    if (scheduled) ValidateSchedule(document, before, causes);
+    ValidateReplacementPolicy(document, scheduled ? "spec.jobTemplate.spec" : "spec", causes);
+  }
   if (type.group == "resource.k8s.io") ValidateDevices(type, document, before, causes);
   if (causes.empty()) return {};
   return InvalidObject(type.group, type.kind, FindString(document, "metadata.name"), std::move(causes));

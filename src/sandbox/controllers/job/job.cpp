@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kTracking = "batch.kubernetes.io/job-tracking";
 constexpr std::string_view kIndex = "batch.kubernetes.io/job-completion-index";
-constexpr std::size_t kBurst = 500;
+constexpr std::int64_t kBurst = 500;
 constexpr std::size_t kIndexesMax = 1'000'000;
 constexpr std::chrono::seconds kFirstBackOff{10};
 constexpr std::chrono::minutes kLastBackOff{10};
@@ -180,6 +180,11 @@ void JobController::Count(Run& run) {
       continue;
     }
     run.terminating += pod->terminal() ? 0 : 1;
+    // Without a node no kubelet stops the pod.
+    if (run.replaces_only_failed() && !pod->terminal() && !pod->node().empty()) {
+      if (index) run.running.insert(*index);
+      continue;
+    }
     if (pod->failed() || object.deleting) {
       const WallTime when = std::max(pod->ready_since, pod->created);
       if (!run.last_failure || when > *run.last_failure) run.last_failure = when;
@@ -299,7 +304,8 @@ void JobController::Manage(Run& run) {
   else if (run.succeeded() > 0)
     wanted = active;  // the queue is being drained
   if (active > wanted) return DeleteActive(run, static_cast<std::size_t>(active - wanted));
-  if (active == wanted) return;
+  const std::int64_t missing = wanted - active - (run.replaces_only_failed() ? run.terminating : 0);
+  if (missing <= 0) return;
   // After a failure the next pod is delayed with exponential back-off.
   if (run.failed() > 0 && run.last_failure) {
     const auto doublings = std::min<std::int64_t>(run.failed() - 1, 10);
@@ -311,8 +317,7 @@ void JobController::Manage(Run& run) {
     }
   }
   std::int64_t next_index = 0;
-  std::size_t made = 0;
-  for (std::int64_t missing = wanted - active; missing > 0; --missing) {
+  for (std::int64_t made = 0; made < missing;) {
     std::optional<std::int64_t> index;
     if (run.indexed() && completions) {
       while (run.done.contains(next_index) || run.running.contains(next_index)) ++next_index;

@@ -9,9 +9,9 @@
 namespace berth::sandbox {
 
 // Follows kube-controller-manager v1.37: parallelism, completions, Indexed, backoffLimit with its back-off,
-// activeDeadlineSeconds, suspend, ttlSecondsAfterFinished, the finalizer batch.kubernetes.io/job-tracking,
-// labels, conditions, events. Not simulated: podFailurePolicy, successPolicy, backoffLimitPerIndex. One
-// thread.
+// activeDeadlineSeconds, suspend, podReplacementPolicy, ttlSecondsAfterFinished, the finalizer
+// batch.kubernetes.io/job-tracking, labels, conditions, events. Not simulated: podFailurePolicy,
+// successPolicy, backoffLimitPerIndex. One thread.
 class JobController final : public Controller {
  public:
   explicit JobController(ControllerContext& context);
@@ -25,7 +25,7 @@ class JobController final : public Controller {
     std::vector<ObjectPtr> active;  // pods that are neither finished nor being deleted
     std::int64_t ready = 0, terminating = 0, restarts = 0;
     std::set<std::int64_t> done;     // completed indexes
-    std::set<std::int64_t> running;  // indexes of active pods
+    std::set<std::int64_t> running;  // indexes that need no other pod now
     std::optional<WallTime> last_failure;
     Duration wait{};
     std::string failure;
@@ -33,6 +33,8 @@ class JobController final : public Controller {
     const json::object& spec() const { return ObjectOrEmpty(document.root(), "spec"); }
     bool indexed() const { return FindString(spec(), "completionMode") == "Indexed"; }
     bool suspended() const { return BoolAt(spec(), "suspend"); }
+    // A pod that is being deleted counts as failed, and is replaced, only when it has stopped.
+    bool replaces_only_failed() const { return FindString(spec(), "podReplacementPolicy") == "Failed"; }
     std::optional<std::int64_t> completions() const;
     std::int64_t succeeded() const { return IntAt(status, "succeeded"); }
     std::int64_t failed() const { return IntAt(status, "failed"); }
