@@ -146,6 +146,24 @@ TEST_F(LifeCycle, DeletingANamespaceDeletesItsContents) {
   EXPECT_EQ(cluster.store.Get(Known().namespaces, "shop"), nullptr);
 }
 
+TEST(WithoutControllers, ANamespaceHasNoServiceAccountAndIsDeletedWithItsContents) {
+  ControllersOptions options;
+  options.workloads = false;
+  LiveCluster cluster({}, options);
+  cluster.CreateNodes(1);
+  cluster.Create("/api/v1/namespaces", R"({"metadata":{"name":"shop"}})");
+  cluster.Create("/api/v1/namespaces/shop/pods",
+                 R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  cluster.Create("/apis/apps/v1/namespaces/shop/deployments", std::string(kDeployment));
+  cluster.Pass(5s);
+  EXPECT_EQ(cluster.store.Get(Kinds().service_accounts, "shop/default"), nullptr);
+  EXPECT_EQ(cluster.PodCount(), 1U);  // none of the deployment
+  cluster.Do("DELETE", "/api/v1/namespaces/shop");
+  cluster.Pass(10s);
+  EXPECT_EQ(cluster.PodCount(), 0U);
+  EXPECT_EQ(cluster.store.Get(Known().namespaces, "shop"), nullptr);
+}
+
 // --- the work queue ---
 
 TEST(WorkQueue, AnExceptionIsAFailureThatIsRetried) {
