@@ -11,6 +11,12 @@ namespace {
 
 constexpr std::chrono::minutes kDeletionTimeout{2};
 
+// "daemonsets.apps"; a kind that is unknown here remains as it is.
+std::string ResourceOf(const std::string& kind) {
+  const auto type = std::ranges::find(Resources(), kind, &ResourceType::kind);
+  return type == Resources().end() ? kind : std::string(type->qualified_plural());
+}
+
 // A selector as Go prints a *metav1.LabelSelector with %v; null prints as "nil".
 std::string PrintedSelector(const json::object* selector) {
   if (selector == nullptr) return "nil";
@@ -157,7 +163,7 @@ std::optional<std::int64_t> DisruptionController::Wanted(const std::vector<const
                                : pod->owner_kind == "StatefulSet" ? &k.stateful_sets
                                                                   : nullptr;
     if (type == nullptr) {
-      problem = fmt::format("{} does not implement the scale subresource", pod->owner_kind);
+      problem = fmt::format("{} does not implement the scale subresource", ResourceOf(pod->owner_kind));
       return std::nullopt;
     }
     ObjectPtr owner = context_.store().Get(*type, ObjectKey(pod->object->ns, pod->owner_name));

@@ -236,6 +236,20 @@ TEST_F(LifeCycle, APodWithoutAControllerDoesNotDisableABudget) {
                             "MatchExpressions:[]LabelSelectorRequirement{},}) were found to be unmanaged.")));
 }
 
+TEST_F(LifeCycle, ABudgetForPodsOfADaemonSetNamesTheResourceWithoutScale) {
+  cluster.Make(
+      "/apis/apps/v1", "daemonsets",
+      R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"app":"d"}},"template":{"metadata":{"labels":{"app":"d"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+  cluster.Make(
+      "/apis/policy/v1", "poddisruptionbudgets",
+      R"({"metadata":{"name":"b"},"spec":{"maxUnavailable":1,"selector":{"matchLabels":{"app":"d"}}}})");
+  cluster.Pass(5s);
+  EXPECT_THAT(
+      cluster.Events("CalculateExpectedPodCountFailed"),
+      ElementsAre("Failed to calculate the number of expected pods: daemonsets.apps does not implement "
+                  "the scale subresource"));
+}
+
 TEST_F(LifeCycle, TheEventOfABudgetPrintsItsSelectorAsGoDoes) {
   cluster.CreatePod("bare", "", R"("labels":{"tier":"front","app":"web"})");
   cluster.Make(
