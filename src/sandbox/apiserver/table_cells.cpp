@@ -160,14 +160,40 @@ json::array WorkloadCells(std::string_view plural, const Row& row) {
           row.LabelsAt(rc ? "spec.selector" : "spec.selector.matchLabels")};
 }
 
+std::string JobStatus(const Row& row) {
+  const auto has = [&](std::string_view type) {
+    bool found = false;
+    row.Each("status.conditions", [&](const json::object& condition) {
+      found = found || (FindString(condition, "type") == type && FindString(condition, "status") == "True");
+    });
+    return found;
+  };
+  for (const std::string_view end : {"Complete", "Failed"}) {
+    if (has(end)) return std::string(end);
+  }
+  if (!row.Text("metadata.deletionTimestamp").empty()) return "Terminating";
+  for (const std::string_view state : {"Suspended", "FailureTarget", "SuccessCriteriaMet"}) {
+    if (has(state)) return std::string(state);
+  }
+  return "Running";
+}
+
+// Without completions, one success is enough.
+std::string JobCompletions(const Row& row) {
+  const std::int64_t succeeded = row.Number("status.succeeded");
+  const std::int64_t parallelism = row.Number("spec.parallelism");
+  if (FindPath(row.object, "spec.completions") != nullptr)
+    return fmt::format("{}/{}", succeeded, row.Number("spec.completions"));
+  return parallelism > 1 ? fmt::format("{}/1 of {}", succeeded, parallelism) : fmt::format("{}/1", succeeded);
+}
+
 json::array JobCells(const Row& row) {
-  const bool complete = row.Number("status.succeeded") >= row.Number("spec.completions");
   const auto started = row.Text("status.startTime"), ended = row.Text("status.completionTime");
   const std::string duration =
       started.empty() ? "" : HumanAge((ended.empty() ? row.now : ParseTime(ended)) - ParseTime(started));
   return {row.Text("metadata.name"),
-          complete ? "Complete" : "Running",
-          fmt::format("{}/{}", row.Number("status.succeeded"), row.Number("spec.completions")),
+          JobStatus(row),
+          JobCompletions(row),
           duration,
           row.Age(),
           row.Joined("spec.template.spec.containers", "name"),

@@ -51,6 +51,40 @@ TEST(Table, ShowsGatedAndTerminatingPods) {
   EXPECT_EQ(Cells(cluster, "/api/v1/pods")[2], json::value("Terminating"));
 }
 
+TEST(Table, ShowsStatusAndCompletionsOfAJob) {
+  const struct {
+    std::string_view spec, status, shown_status, shown_completions;
+  } rows[] = {
+      {R"("completions":3,)", R"({"succeeded":1})", "Running", "1/3"},
+      {R"("completions":0,)", "{}", "Running", "0/0"},
+      {R"("parallelism":1,)", "{}", "Running", "0/1"},
+      {R"("parallelism":4,)", R"({"succeeded":1})", "Running", "1/1 of 4"},
+      {"", R"({"conditions":[{"type":"Suspended","status":"True"}]})", "Suspended", "0/1"},
+      {"", R"({"conditions":[{"type":"Suspended","status":"False"}]})", "Running", "0/1"},
+      {"", R"({"conditions":[{"type":"FailureTarget","status":"True"}]})", "FailureTarget", "0/1"},
+      {"", R"({"conditions":[{"type":"SuccessCriteriaMet","status":"True"}]})", "SuccessCriteriaMet", "0/1"},
+      {"", R"({"conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]})",
+       "Failed", "0/1"},
+      {"", R"({"succeeded":1,"conditions":[{"type":"Complete","status":"True"}]})", "Complete", "1/1"}};
+  const std::string jobs = "/apis/batch/v1/namespaces/default/jobs";
+  for (const auto& row : rows) {
+    TestCluster cluster;
+    cluster.Create(
+        jobs,
+        fmt::format(
+            R"({{"metadata":{{"name":"j","finalizers":["x/y"]}},"spec":{{{}"template":{{"spec":{{"restartPolicy":"Never","containers":[{{"name":"c","image":"i"}}]}}}}}}}})",
+            row.spec));
+    cluster.Patch(jobs + "/j/status", fmt::format(R"({{"status":{}}})", row.status), "merge");
+    auto cells = Cells(cluster, jobs);
+    EXPECT_EQ(cells[1], json::value(row.shown_status)) << row.status;
+    EXPECT_EQ(cells[2], json::value(row.shown_completions)) << row.spec << row.status;
+    if (row.shown_status != "Running") continue;
+    cluster.Do("DELETE", jobs + "/j");
+    cells = Cells(cluster, jobs);
+    EXPECT_EQ(cells[1], json::value("Terminating")) << row.status;
+  }
+}
+
 TEST(Table, ShowsStatusAndRolesOfANode) {
   TestCluster cluster;
   cluster.CreateNode("n1", R"({"node-role.kubernetes.io/worker":"","kubernetes.io/role":"db"})");
