@@ -81,6 +81,29 @@ TEST_F(JobTest, RespectsItsDeadlineAndTimeToLive) {
   EXPECT_EQ(cluster.store.All(Kinds().jobs).size(), 0U);
 }
 
+TEST_F(JobTest, EndsOnlyWhenItsPodsHaveStopped) {
+  KubeletOptions slow;
+  slow.pod_stop = 20s;
+  LiveCluster stopping(slow);
+  stopping.CreateNodes(1);
+  stopping.Make(kBatch, "jobs", Job(R"("parallelism":2,"activeDeadlineSeconds":20,)", "sleep infinity"));
+  stopping.Pass(30s);
+  auto job = stopping.Read(kBatch, "jobs", "j");
+  EXPECT_EQ(LiveCluster::ConditionOf(job, "FailureTarget"), "True:DeadlineExceeded");
+  EXPECT_EQ(LiveCluster::ConditionOf(job, "Failed"), "");
+  EXPECT_EQ(At(job, "status.terminating"), "2");
+  EXPECT_EQ(At(job, "status.failed"), "2");
+  EXPECT_EQ(At(job, "status.active"), "");
+  EXPECT_TRUE(stopping.Events("DeadlineExceeded").empty());
+  stopping.Pass(15s);
+  job = stopping.Read(kBatch, "jobs", "j");
+  EXPECT_EQ(LiveCluster::ConditionOf(job, "Failed"), "True:DeadlineExceeded");
+  EXPECT_EQ(At(job, "status.terminating"), "0");
+  EXPECT_EQ(At(job, "status.failed"), "2");
+  EXPECT_EQ(stopping.Events("DeadlineExceeded").size(), 1U);
+  EXPECT_EQ(stopping.PodCount(), 0U);
+}
+
 TEST_F(JobTest, ADeadlineBeyondTheLastTimeIsNoLimit) {
   cluster.Make(kBatch, "jobs", Job(R"("activeDeadlineSeconds":9223372036854775807,)", "sleep 10"));
   cluster.Pass(20s);

@@ -32,6 +32,11 @@ bool IsOver(const json::object& status) {
   return IsConditionTrue(status, "Complete") || IsConditionTrue(status, "Failed");
 }
 
+// The result is decided, although pods may still be stopping.
+bool IsEnding(const json::object& status) {
+  return IsConditionTrue(status, "SuccessCriteriaMet") || IsConditionTrue(status, "FailureTarget");
+}
+
 }  // namespace
 
 std::string FormatIndexes(const std::set<std::int64_t>& indexes) {
@@ -118,7 +123,7 @@ Controller::Outcome JobController::Reconcile(const ObjectPtr& object) {
   if (over) {
     DeleteActive(run, run.active.size());
   } else if (!object->deleting) {
-    Suspend(run);
+    if (!IsEnding(run.status)) Suspend(run);
     if (!run.suspended() && !run.status.contains("startTime")) run.status["startTime"] = context_.NowText();
     if (!FinishIfDone(run)) Manage(run);
   }
@@ -196,7 +201,7 @@ void JobController::Count(Run& run) {
       succeeded += first_of_index ? 1 : 0;
     else if (index && first_of_index)
       run.done.erase(*index);
-    if (!pod->succeeded() && !run.suspended() && !IsOver(run.status)) ++failed;
+    if (!pod->succeeded() && !run.suspended() && !IsOver(run.status) && !IsEnding(run.status)) ++failed;
   }
   for (const auto& pod : finished) Untrack(*pod);
   if (succeeded > 0) run.status["succeeded"] = succeeded;
@@ -217,6 +222,10 @@ void JobController::Untrack(const Object& pod) {
 // --- end of a job ---
 
 bool JobController::FinishIfDone(Run& run) {
+  if (IsEnding(run.status)) {
+    Conclude(run);
+    return true;
+  }
   const std::int64_t limit = IntAt(run.spec(), "backoffLimit", 6);
   const bool on_failure = FindString(run.spec(), "template.spec.restartPolicy") == "OnFailure";
   if (run.failed() > limit ||
@@ -242,20 +251,37 @@ bool JobController::FinishIfDone(Run& run) {
 }
 
 void JobController::End(Run& run, bool success, std::string_view reason, const std::string& message) {
-  DeleteActive(run, run.active.size());
+  // Of a failed job, pods that have not ended count as failed.
+  if (!success && !run.active.empty())
+    run.status["failed"] = run.failed() + static_cast<std::int64_t>(run.active.size());
+  SetEnd(run, success ? "SuccessCriteriaMet" : "FailureTarget", reason, message);
+  Conclude(run);
+}
+
+void JobController::SetEnd(Run& run, std::string_view type, std::string_view reason,
+                           std::string_view message) {
   const std::string now = context_.NowText();
-  const auto set = [&](std::string_view type) {
-    SetCondition(run.status, {type, "True", reason, message}, now);
-    ArrayAt(run.status, "conditions").back().get_object()["lastProbeTime"] = now;
-  };
-  set(success ? "SuccessCriteriaMet" : "FailureTarget");
-  set(success ? "Complete" : "Failed");
-  if (success) run.status["completionTime"] = now;
+  SetCondition(run.status, {type, "True", reason, message}, now);
+  ArrayAt(run.status, "conditions").back().get_object()["lastProbeTime"] = now;
+}
+
+// The job is Complete or Failed when all of its pods have stopped.
+void JobController::Conclude(Run& run) {
+  DeleteActive(run, run.active.size());
   run.wait = {};
-  if (success)
+  const auto pods = context_.view.PodsOf(run.object->uid);
+  run.terminating = std::ranges::count_if(pods, [](const PodFacts* pod) { return !pod->terminal(); });
+  if (run.terminating > 0) return;
+  const bool success = IsConditionTrue(run.status, "SuccessCriteriaMet");
+  const json::object& target = *FindCondition(run.status, success ? "SuccessCriteriaMet" : "FailureTarget");
+  const std::string reason(FindString(target, "reason")), message(FindString(target, "message"));
+  SetEnd(run, success ? "Complete" : "Failed", reason, message);
+  if (success) {
+    run.status["completionTime"] = context_.NowText();
     Emit(*run.object, "Normal", "Completed", "Job completed");
-  else
+  } else {
     Emit(*run.object, "Warning", reason, message);
+  }
 }
 
 void JobController::Suspend(Run& run) {

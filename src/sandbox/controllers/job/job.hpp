@@ -54,6 +54,9 @@ class JobController final : public Controller {
   // Checks for success, failure and deadlines: true if the job has ended.
   bool FinishIfDone(Run& run);
   void End(Run& run, bool success, std::string_view reason, const std::string& message);
+  // Deletes the active pods; sets the last condition when none remains.
+  void Conclude(Run& run);
+  void SetEnd(Run& run, std::string_view type, std::string_view reason, std::string_view message);
   void Suspend(Run& run);
   void Manage(Run& run);
   std::string CreateOne(const Run& run, std::optional<std::int64_t> index);
