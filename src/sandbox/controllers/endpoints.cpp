@@ -13,6 +13,15 @@ json::object TargetRef(const Object& pod) {
   return {{"kind", "Pod"}, {"namespace", pod.ns}, {"name", pod.name}, {"uid", pod.uid}};
 }
 
+// The labels of the service, and those of the controllers.
+json::object LabelsOf(const Object& service, const json::object& spec, json::object own) {
+  json::object labels;
+  for (const auto& [key, value] : service.labels) labels[key] = value;
+  if (FindString(spec, "clusterIP") == "None") own["service.kubernetes.io/headless"] = "";
+  for (const auto& label : own) labels[label.key()] = label.value();
+  return labels;
+}
+
 // The service's ports as endpoint ports; named target ports are resolved with the first pod that has them.
 json::array PortsOf(const json::object& spec, const Object* pod) {
   json::array ports;
@@ -113,12 +122,17 @@ void EndpointsController::WriteEndpoints(const Object& service, const json::obje
     subset["ports"] = PortsOf(spec, backends.front().pod.get());
     subsets.push_back(std::move(subset));
   }
+  const json::object labels =
+      LabelsOf(service, spec, {{"endpoints.kubernetes.io/managed-by", "endpoint-controller"}});
   const Place place{Kinds().endpoints, service.ns, service.name};
   const ObjectPtr present = context_.store().Get(place.type, place.key());
   if (present) {
     const Document document = present->Parse();
-    if (ArrayOrEmpty(document.root(), "subsets") == subsets) return;
+    if (ArrayOrEmpty(document.root(), "subsets") == subsets &&
+        ObjectOrEmpty(document.root(), "metadata.labels") == labels)
+      return;
     context_.verbs.Rewrite(place, present->uid, [&](json::object& root) {
+      ObjectAt(root, "metadata")["labels"] = labels;
       if (subsets.empty())
         root.erase("subsets");
       else
@@ -130,9 +144,7 @@ void EndpointsController::WriteEndpoints(const Object& service, const json::obje
     return;
   }
   Document document;
-  document.root()["metadata"] =
-      json::object{{"name", service.name},
-                   {"labels", json::object{{"endpoints.kubernetes.io/managed-by", "endpoint-controller"}}}};
+  document.root()["metadata"] = json::object{{"name", service.name}, {"labels", labels}};
   if (!subsets.empty()) document.root()["subsets"] = std::move(subsets);
   (void)context_.verbs.Create(place.type, place.ns,
                               std::move(document));  // fails if the namespace is terminating
@@ -143,6 +155,10 @@ void EndpointsController::WriteSlices(const Object& service, const json::object&
                                       const std::vector<Backend>& backends) {
   std::vector<ObjectPtr> slices = context_.view.DependentsOf(service.uid, Kinds().endpoint_slices);
   const std::size_t wanted = std::max<std::size_t>((backends.size() + kSliceMax - 1) / kSliceMax, 1);
+  const json::object labels =
+      LabelsOf(service, spec,
+               {{"endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"},
+                {kService, service.name}});
   for (std::size_t i = 0; i < wanted; ++i) {
     json::array endpoints;
     for (std::size_t j = i * kSliceMax; j < std::min(backends.size(), (i + 1) * kSliceMax); ++j) {
@@ -162,21 +178,21 @@ void EndpointsController::WriteSlices(const Object& service, const json::object&
     if (i < slices.size()) {
       const Document document = slices[i]->Parse();
       if (ArrayOrEmpty(document.root(), "endpoints") == endpoints &&
-          ArrayOrEmpty(document.root(), "ports") == ports)
+          ArrayOrEmpty(document.root(), "ports") == ports &&
+          ObjectOrEmpty(document.root(), "metadata.labels") == labels)
         continue;
       context_.verbs.Rewrite(PlaceOf(*slices[i]), slices[i]->uid, [&](json::object& root) {
         root["endpoints"] = endpoints;
         root["ports"] = ports;
+        ObjectAt(root, "metadata")["labels"] = labels;
         ObjectAt(root, "metadata")["generation"] = IntAt(root, "metadata.generation", 1) + 1;
       });
       continue;
     }
     Document document;
-    document.root()["metadata"] = json::object{
-        {"generateName", service.name + "-"},
-        {"labels", json::object{{"endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"},
-                                {kService, service.name}}},
-        {"ownerReferences", json::array{ControllerRef(service)}}};
+    document.root()["metadata"] = json::object{{"generateName", service.name + "-"},
+                                               {"labels", labels},
+                                               {"ownerReferences", json::array{ControllerRef(service)}}};
     document.root()["addressType"] = "IPv4";
     document.root()["endpoints"] = std::move(endpoints);
     document.root()["ports"] = ports;

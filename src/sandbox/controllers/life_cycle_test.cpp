@@ -283,6 +283,29 @@ TEST_F(LifeCycle, AServiceGetsEndpointsForItsPods) {
   EXPECT_EQ(Count(Kinds().endpoint_slices), 0U);
 }
 
+TEST_F(LifeCycle, EndpointsAndSlicesHaveTheLabelsOfTheirService) {
+  cluster.Make(
+      "/api/v1", "services",
+      R"({"metadata":{"name":"s","labels":{"app":"web"}},"spec":{"clusterIP":"None","selector":{"app":"web"},"ports":[{"port":80}]}})");
+  cluster.Pass(1s);
+  const auto labels = [&](const ResourceType& type) {
+    const Document document = cluster.store.All(type).begin()->second->Parse();
+    return json::object(ObjectOrEmpty(document.root(), "metadata.labels"), json::storage_ptr());
+  };
+  EXPECT_EQ(labels(Kinds().endpoints),
+            (json::object{{"app", "web"},
+                          {"endpoints.kubernetes.io/managed-by", "endpoint-controller"},
+                          {"service.kubernetes.io/headless", ""}}));
+  cluster.Patch("/api/v1/namespaces/default/services/s", R"({"metadata":{"labels":{"app":"shop"}}})");
+  cluster.Pass(1s);
+  EXPECT_EQ(labels(Kinds().endpoints).at("app"), json::value("shop"));
+  EXPECT_EQ(labels(Kinds().endpoint_slices),
+            (json::object{{"app", "shop"},
+                          {"kubernetes.io/service-name", "s"},
+                          {"endpointslice.kubernetes.io/managed-by", "endpointslice-controller.k8s.io"},
+                          {"service.kubernetes.io/headless", ""}}));
+}
+
 TEST_F(LifeCycle, AServiceCanPublishPodsThatAreNotReady) {
   cluster.Make(
       "/api/v1", "services",
