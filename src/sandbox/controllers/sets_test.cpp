@@ -93,6 +93,21 @@ TEST_F(SetsTest, AStatefulSetRecreatesAPodUnderItsName) {
   EXPECT_EQ(cluster.Pods(), "db-0 db-1");
 }
 
+TEST_F(SetsTest, AStatefulSetReportsTheFailedPodThatItRecreates) {
+  cluster.Make(kAppsPath, "statefulsets", Set("db", R"("replicas":2,)"));
+  cluster.Pass(10s);
+  for (const std::string_view phase : {"Failed", "Succeeded"}) {
+    cluster.Patch("/api/v1/namespaces/default/pods/db-1/status",
+                  fmt::format(R"({{"status":{{"phase":"{}"}}}})", phase), "merge");
+    cluster.Pass(5s);
+    EXPECT_EQ(At(cluster.Pod("db-1"), "status.phase"), "Running") << phase;
+  }
+  EXPECT_THAT(cluster.Events("RecreatingFailedPod"),
+              ElementsAre("StatefulSet default/db is recreating failed Pod db-1"));
+  EXPECT_THAT(cluster.Events("RecreatingTerminatedPod"),
+              ElementsAre("StatefulSet default/db is recreating terminated Pod db-1"));
+}
+
 TEST_F(SetsTest, AStatefulSetUpdatesDownToItsPartition) {
   cluster.Make(
       kAppsPath, "statefulsets",

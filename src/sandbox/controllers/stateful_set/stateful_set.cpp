@@ -108,7 +108,7 @@ bool StatefulSetController::Fill(Plan& plan, std::string& failure) {
     // Read again: a creation above may have replaced pods.
     const PodFacts& pod = *found->second;
     if (pod.terminal()) {
-      if (!pod.object->deleting) DeleteOrdinal(plan, pod);
+      if (!pod.object->deleting) Replace(plan, pod);
       if (plan.ordered) return true;
       Sort(plan, context_.view.PodsOf(plan.object->uid));
       continue;
@@ -237,6 +237,15 @@ void StatefulSetController::EnsureClaims(const Plan& plan, std::int64_t /*ordina
       Emit(*plan.object, "Warning", "FailedCreate",
            fmt::format("{} failed error: {}", what, created.error().message));
   }
+}
+
+void StatefulSetController::Replace(const Plan& plan, const PodFacts& pod) {
+  const bool failed = pod.failed();
+  Emit(*plan.object, failed ? "Warning" : "Normal",
+       failed ? "RecreatingFailedPod" : "RecreatingTerminatedPod",
+       fmt::format("StatefulSet {} is recreating {} Pod {}", plan.object->key,
+                   failed ? "failed" : "terminated", pod.object->name));
+  DeleteOrdinal(plan, pod);
 }
 
 void StatefulSetController::DeleteOrdinal(const Plan& plan, const PodFacts& pod) {

@@ -41,6 +41,8 @@ class StatefulSetController final : public Controller {
   bool Healthy(const PodFacts& pod, Plan& plan) const;
   std::string CreateOrdinal(const Plan& plan, std::int64_t ordinal);
   void EnsureClaims(const Plan& plan, std::int64_t ordinal, const std::string& pod_name);
+  // Deletes a pod that has ended; the next reconcile creates it again.
+  void Replace(const Plan& plan, const PodFacts& pod);
   void DeleteOrdinal(const Plan& plan, const PodFacts& pod);
   void Report(Plan& plan);
 };
