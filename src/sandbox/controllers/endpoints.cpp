@@ -95,13 +95,21 @@ std::vector<EndpointsController::Backend> EndpointsController::BackendsOf(const 
                                                                           bool all_ready,
                                                                           std::size_t& objects_read) const {
   const LabelSelector* selector = SelectorOf(service);
-  std::vector<Backend> backends;
+  std::vector<Backend> backends, leaving;
   context_.view.ForEachIn(service.ns, [&](const PodFacts& pod) {
     ++objects_read;
     const std::string& ip = pod.object->fields[pod_field::kPodIp];  // status.podIP
-    if (ip.empty() || pod.terminal() || pod.object->deleting || !selector->Matches(*pod.object)) return;
-    backends.push_back({pod.object, ip, pod.node(), pod.ready || all_ready, pod.ready});
+    if (ip.empty() || pod.terminal() || !selector->Matches(*pod.object)) return;
+    const bool terminating = pod.object->deleting;
+    (terminating ? leaving : backends)
+        .push_back({.pod = pod.object,
+                    .ip = ip,
+                    .node = pod.node(),
+                    .ready = all_ready || (pod.ready && !terminating),
+                    .serving = pod.ready,
+                    .terminating = terminating});
   });
+  backends.insert(backends.end(), leaving.begin(), leaving.end());
   return backends;
 }
 
@@ -109,7 +117,7 @@ void EndpointsController::WriteEndpoints(const Object& service, const json::obje
                                          const std::vector<Backend>& backends) {
   json::array ready, not_ready;
   for (const auto& backend : backends) {
-    if (ready.size() + not_ready.size() >= kAddressesMax) break;
+    if (backend.terminating || ready.size() + not_ready.size() >= kAddressesMax) break;
     (backend.ready ? ready : not_ready)
         .push_back(json::object{
             {"ip", backend.ip}, {"nodeName", backend.node}, {"targetRef", TargetRef(*backend.pod)}});
@@ -137,7 +145,8 @@ void EndpointsController::WriteEndpoints(const Object& service, const json::obje
         root.erase("subsets");
       else
         root["subsets"] = subsets;
-      if (backends.size() > kAddressesMax)
+      if (std::ranges::count(backends, false, &Backend::terminating) >
+          static_cast<std::ptrdiff_t>(kAddressesMax))
         ObjectAt(ObjectAt(root, "metadata"), "annotations")["endpoints.kubernetes.io/over-capacity"] =
             "truncated";
     });
@@ -163,12 +172,12 @@ void EndpointsController::WriteSlices(const Object& service, const json::object&
     json::array endpoints;
     for (std::size_t j = i * kSliceMax; j < std::min(backends.size(), (i + 1) * kSliceMax); ++j) {
       const Backend& backend = backends[j];
-      json::object endpoint{
-          {"addresses", json::array{json::value(backend.ip)}},
-          {"conditions",
-           json::object{{"ready", backend.ready}, {"serving", backend.serving}, {"terminating", false}}},
-          {"targetRef", TargetRef(*backend.pod)},
-          {"nodeName", backend.node}};
+      json::object endpoint{{"addresses", json::array{json::value(backend.ip)}},
+                            {"conditions", json::object{{"ready", backend.ready},
+                                                        {"serving", backend.serving},
+                                                        {"terminating", backend.terminating}}},
+                            {"targetRef", TargetRef(*backend.pod)},
+                            {"nodeName", backend.node}};
       const ObjectPtr node = context_.store().Get(Known().nodes, backend.node);
       const std::string* zone = node ? node->Label("topology.kubernetes.io/zone") : nullptr;
       if (zone != nullptr) endpoint["zone"] = *zone;

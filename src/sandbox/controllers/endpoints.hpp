@@ -19,10 +19,11 @@ class EndpointsController final : public Controller {
     std::string ip, node;
     bool ready = false;    // published as ready
     bool serving = false;  // the pod is Ready
+    bool terminating = false;
   };
   Outcome Reconcile(const ObjectPtr& service) override;
   void OnGone(const std::string& key) override;
-  // `all_ready`: publishNotReadyAddresses.
+  // `all_ready`: publishNotReadyAddresses. Pods that are being deleted come last; only slices contain them.
   std::vector<Backend> BackendsOf(const Object& service, bool all_ready, std::size_t& objects_read) const;
   void WriteEndpoints(const Object& service, const json::object& spec, const std::vector<Backend>& backends);
   void WriteSlices(const Object& service, const json::object& spec, const std::vector<Backend>& backends);

@@ -306,6 +306,29 @@ TEST_F(LifeCycle, EndpointsAndSlicesHaveTheLabelsOfTheirService) {
                           {"service.kubernetes.io/headless", ""}}));
 }
 
+TEST(Slices, ContainTerminatingPodsUntilTheyAreGone) {
+  KubeletOptions slow;
+  slow.pod_stop = 20s;
+  LiveCluster cluster(slow);
+  cluster.CreateNodes(1);
+  cluster.Make("/api/v1", "services",
+               R"({"metadata":{"name":"s"},"spec":{"selector":{"app":"x"},"ports":[{"port":80}]}})");
+  cluster.CreatePod("a", "", R"("labels":{"app":"x"})");
+  cluster.Pass(5s);
+  const auto conditions = [&] {
+    const Document slice = cluster.store.All(Kinds().endpoint_slices).begin()->second->Parse();
+    const auto& endpoints = ArrayOrEmpty(slice.root(), "endpoints");
+    return endpoints.empty() ? std::string() : At(endpoints[0], "conditions");
+  };
+  EXPECT_EQ(json::parse(conditions()), json::parse(R"({"ready":true,"serving":true,"terminating":false})"));
+  cluster.Do("DELETE", "/api/v1/namespaces/default/pods/a");
+  cluster.Pass(5s);
+  EXPECT_EQ(json::parse(conditions()), json::parse(R"({"ready":false,"serving":true,"terminating":true})"));
+  EXPECT_EQ(At(cluster.Read("/api/v1", "endpoints", "s"), "subsets"), "");
+  cluster.Pass(20s);
+  EXPECT_EQ(conditions(), "");
+}
+
 TEST_F(LifeCycle, AServiceCanPublishPodsThatAreNotReady) {
   cluster.Make(
       "/api/v1", "services",
