@@ -174,10 +174,16 @@ bool DaemonSetController::Place(Plan& plan, std::string& failure) {
     bool has_old = false, has_new = false;  // during a surge there is one of each
     for (const PodFacts* pod : found->second) {
       if (pod->object->deleting) continue;
-      if (pod->failed()) {
-        Emit(*plan.object, "Warning", "FailedDaemonPod",
-             fmt::format("Found failed daemon pod {} on node {}, will try to kill it", pod->object->key,
-                         name));
+      if (pod->terminal()) {
+        if (pod->failed()) {
+          Emit(*plan.object, "Warning", "FailedDaemonPod",
+               fmt::format("Found failed daemon pod {} on node {}, will try to kill it", pod->object->key,
+                           name));
+        } else {
+          Emit(*plan.object, "Normal", "SucceededDaemonPod",
+               fmt::format("Found succeeded daemon pod {} on node {}, will try to delete it",
+                           pod->object->key, name));
+        }
         to_delete.push_back(pod->object);
         continue;
       }

@@ -206,6 +206,24 @@ TEST_F(SetsTest, ADaemonSetHasOnePodOnEachEligibleNode) {
             std::string::npos);
 }
 
+TEST_F(SetsTest, ADaemonSetReplacesPodsThatHaveEnded) {
+  cluster.Make(kAppsPath, "daemonsets", Set("agent", ""));
+  cluster.Pass(5s);
+  const auto end = [&](std::string_view phase) {
+    const ObjectPtr pod = cluster.store.All(Known().pods).begin()->second;
+    cluster.Patch(fmt::format("/api/v1/namespaces/default/pods/{}/status", pod->name),
+                  fmt::format(R"({{"status":{{"phase":"{}"}}}})", phase), "merge");
+    cluster.Pass(5s);
+    EXPECT_FALSE(cluster.store.Get(Known().pods, pod->key)) << phase;
+    EXPECT_EQ(At(Of("daemonsets", "agent"), "status.numberReady"), "3") << phase;
+    return fmt::format("daemon pod {} on node {}, will try to", pod->key, pod->fields[pod_field::kNodeName]);
+  };
+  const std::string failed = end("Failed"), succeeded = end("Succeeded");
+  EXPECT_THAT(cluster.Events("FailedDaemonPod"), ElementsAre("Found failed " + failed + " kill it"));
+  EXPECT_THAT(cluster.Events("SucceededDaemonPod"),
+              ElementsAre("Found succeeded " + succeeded + " delete it"));
+}
+
 TEST_F(SetsTest, ADaemonSetFollowsNewAndChangedNodes) {
   cluster.Make(kAppsPath, "daemonsets", Set("agent", ""));
   cluster.Pass(5s);
