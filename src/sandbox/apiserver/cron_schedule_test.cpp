@@ -99,6 +99,13 @@ TEST(CronSchedule, OfACronJobIsValidated) {
                     "CRON_TZ in schedule, use timeZone field instead",
                     zoned));
   }
+  const std::string long_name(53, 'a');
+  EXPECT_EQ(
+      At(create(long_name, "@daily").Json(), "message"),
+      fmt::format("CronJob.batch \"{0}\" is invalid: metadata.name: Invalid value: \"{0}\": must be no more "
+                  "than 52 characters",
+                  long_name));
+  EXPECT_EQ(create(std::string(52, 'a'), "@daily").status, 201);
   for (const std::string_view good : {"0 0 * * SUN", "@weekly", "@every 1h"})
     EXPECT_EQ(create(fmt::format("job-{}", good.size()), good).status, 201) << good;
 }

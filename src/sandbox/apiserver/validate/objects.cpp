@@ -130,6 +130,12 @@ void ValidateWorkload(const ResourceType& type, const json::object& document, Ca
   }
 }
 
+// The names of its jobs have eleven characters more, and are labels of pods.
+void ValidateCronJobName(std::string_view name, Causes& causes) {
+  if (name.size() > 52)
+    causes.push_back(InvalidValue("metadata.name", GoQuote(name), "must be no more than 52 characters"));
+}
+
 // With a podFailurePolicy, pods that are being deleted have not failed yet.
 void ValidateReplacementPolicy(const json::object& document, const std::string& path, Causes& causes) {
   const auto policy = FindString(document, path + ".podReplacementPolicy");
@@ -179,6 +185,7 @@ ApiResult<> Validate(const ResourceType& type, const json::object& document, con
   if (type.group == "batch") {
     const bool scheduled = type.plural == "cronjobs";
     if (scheduled) ValidateSchedule(document, before, causes);
+    if (scheduled && before == nullptr) ValidateCronJobName(FindString(document, "metadata.name"), causes);
     ValidateReplacementPolicy(document, scheduled ? "spec.jobTemplate.spec" : "spec", causes);
   }
   if (type.group == "resource.k8s.io") ValidateDevices(type, document, before, causes);
