@@ -41,6 +41,16 @@ void Notify(const std::vector<PodObserver*>& observers, Row row, const PlacedPod
 
 }  // namespace
 
+struct NodeTable::TrackedTopology {
+  void Join(Row row, LabelId label);
+  void Leave(Row row);
+
+  Topology topology;
+  std::size_t slot = 0;  // index in topologies_
+  boost::unordered_flat_map<LabelId, std::uint32_t> domain_of;
+  std::vector<std::uint32_t> free;
+};
+
 NodeTable::NodeTable(SymbolTable& symbols)
     : symbols_(symbols),
       pod_changes_(std::make_unique<RowLog>()),

@@ -157,14 +157,7 @@ class NodeTable {
   bool IsBuilt(ResourceId resource) const;
   // Null if no node has the resource.
   const Column* ColumnOf(ResourceId resource) const;
-  struct TrackedTopology {
-    Topology topology;
-    std::size_t slot = 0;  // index in topologies_
-    boost::unordered_flat_map<LabelId, std::uint32_t> domain_of;
-    std::vector<std::uint32_t> free;
-    void Join(Row row, LabelId label);
-    void Leave(Row row);
-  };
+  struct TrackedTopology;
 
   // `before`: the list that the row had.
   void SetAllocatable(Row row, const api::ResourceList& before, const api::ResourceList& list);
