@@ -80,11 +80,11 @@ struct ChangeReader::Listing {
 
 // The position in the members of the tree of the evaluated pod.
 struct ChangeReader::MemberListing {
-  std::string pod;                  // its UID
-  std::vector<std::string> groups;  // keys; its own group first
-  std::size_t next = 0;             // the group that is read
-  std::string after;                // the last member that was read of it, by UID; empty: none yet
-  std::size_t members = 0;          // of the groups before it
+  std::string pod = {};                  // its UID
+  std::vector<std::string> groups = {};  // keys; its own group first
+  std::size_t next = 0;                  // the group that is read
+  std::string after = {};                // the last member that was read of it, by UID; empty: none yet
+  std::size_t members = 0;               // of the groups before it
 };
 
 ChangeReader::ChangeReader(assembly::Engine& live, const cycle::Scheduler& scheduler)
