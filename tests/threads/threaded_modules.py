@@ -3,9 +3,9 @@
 
     threaded_modules.py <root of the repository>
 
-These are the unit tests of every module with a file that starts threads, or uses a class of Berth that does. Tests with one
-thread have no data races: atomics that the threads of a process share are covered by the test `demo`, which runs all
-processes. A module with threads but without unit tests must be part of them. Exits with 1 if there is another one.
+These are the unit tests of every module with a file that starts threads, or that uses a pool of them or, in tests, the
+thread of connections. Tests with one thread have no data races: atomics that the threads of a process share are covered by
+the test `demo`, which runs all processes. A module with threads but without unit tests must be part of them. Exits with 1 if there is another one.
 """
 import pathlib
 import re
@@ -41,7 +41,7 @@ def main():
     for name, files in sorted(modules(pathlib.Path(sys.argv[1])).items()):
         if not starts_threads(files):
             continue
-        if any(is_test(path) for path in files):
+        if any(path.name.endswith("_test.cpp") for path in files):
             print(name.replace("/", "_"))
         elif name not in IN_DEMO:
             errors.append(f"src/{name}: starts threads, but ThreadSanitizer runs no test of it: add one")

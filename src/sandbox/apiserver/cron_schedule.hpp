@@ -10,8 +10,8 @@
 
 namespace berth::sandbox {
 
-// The schedules and errors of robfig/cron v3, which Kubernetes uses. Time zones in the text are not
-// supported: kube-apiserver rejects them.
+// The schedules and errors of robfig/cron v3, which Kubernetes uses; of a wrong duration after @every without
+// the reason. Time zones in the text are not supported: kube-apiserver rejects them.
 class CronSchedule {
  public:
   // Five fields (minute, hour, day of month, month, day of week from 0 for Sunday to 6), @hourly, @daily,

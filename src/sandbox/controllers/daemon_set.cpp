@@ -9,8 +9,8 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::string_view kRevisionHash = "controller-revision-hash";
-constexpr std::size_t kBurst = 250;  // pods created or deleted in one reconcile
+constexpr std::string_view kDaemonRevisionHash = "controller-revision-hash";
+constexpr std::size_t kDaemonBurst = 250;  // pods created or deleted in one reconcile
 
 void AddDaemonTolerations(json::object& spec) {
   auto& tolerations = ArrayAt(spec, "tolerations");
@@ -128,7 +128,7 @@ Controller::Outcome DaemonSetController::Reconcile(const ObjectPtr& object) {
 }
 
 bool DaemonSetController::Prepare(Plan& plan) {
-  auto revision = EnsureRevision(context_, *plan.object, plan.spec(), kRevisionHash);
+  auto revision = EnsureRevision(context_, *plan.object, plan.spec(), kDaemonRevisionHash);
   if (!revision) return false;
   plan.revision = std::move(*revision);
   plan.min_ready = IntAt(plan.spec(), "minReadySeconds");
@@ -198,9 +198,9 @@ bool DaemonSetController::Place(Plan& plan, std::string& failure) {
       if (pod->node().empty() && !pod->object->deleting) to_delete.push_back(pod->object);
     }
   }
-  const bool more = missing.size() > kBurst || to_delete.size() > kBurst;
-  if (missing.size() > kBurst) missing.resize(kBurst);
-  if (to_delete.size() > kBurst) to_delete.resize(kBurst);
+  const bool more = missing.size() > kDaemonBurst || to_delete.size() > kDaemonBurst;
+  if (missing.size() > kDaemonBurst) missing.resize(kDaemonBurst);
+  if (to_delete.size() > kDaemonBurst) to_delete.resize(kDaemonBurst);
   for (const auto& node : missing) {
     failure = CreateOn(plan, node);
     if (!failure.empty()) return false;
@@ -212,8 +212,8 @@ bool DaemonSetController::Place(Plan& plan, std::string& failure) {
 std::string DaemonSetController::CreateOn(const Plan& plan, const std::string& node) {
   const auto adjust = [&](json::object& pod) {
     json::object& labels = ObjectAt(ObjectAt(pod, "metadata"), "labels");
-    const std::string* hash = plan.revision.object->Label(kRevisionHash);
-    labels[kRevisionHash] = hash != nullptr ? *hash : std::string();
+    const std::string* hash = plan.revision.object->Label(kDaemonRevisionHash);
+    labels[kDaemonRevisionHash] = hash != nullptr ? *hash : std::string();
     labels["pod-template-generation"] = fmt::to_string(IntAt(plan.document.root(), "metadata.generation", 1));
     json::object& spec = ObjectAt(pod, "spec");
     AddDaemonTolerations(spec);
@@ -226,8 +226,8 @@ std::string DaemonSetController::CreateOn(const Plan& plan, const std::string& n
 // --- new templates ---
 
 bool DaemonSetController::IsNew(const Plan& plan, const PodFacts& pod) const {
-  const std::string* hash = pod.object->Label(kRevisionHash);
-  const std::string* wanted = plan.revision.object->Label(kRevisionHash);
+  const std::string* hash = pod.object->Label(kDaemonRevisionHash);
+  const std::string* wanted = plan.revision.object->Label(kDaemonRevisionHash);
   return hash != nullptr && wanted != nullptr && *hash == *wanted;
 }
 

@@ -117,7 +117,8 @@ void EndpointsController::WriteEndpoints(const Object& service, const json::obje
                                          const std::vector<Backend>& backends) {
   json::array ready, not_ready;
   for (const auto& backend : backends) {
-    if (backend.terminating || ready.size() + not_ready.size() >= kAddressesMax) break;
+    // Terminating pods are last; publishNotReadyAddresses includes them.
+    if ((backend.terminating && !backend.ready) || ready.size() + not_ready.size() >= kAddressesMax) break;
     (backend.ready ? ready : not_ready)
         .push_back(json::object{
             {"ip", backend.ip}, {"nodeName", backend.node}, {"targetRef", TargetRef(*backend.pod)}});

@@ -159,6 +159,25 @@ TEST_F(JobTest, ThePodReplacementPolicyIsValidated) {
             "\"TerminatingOrFailed\": supported values: \"Failed\"");
 }
 
+TEST_F(JobTest, ADeadlineAfterATimeLongAgoHasPassed) {
+  cluster.Make(kBatch, "jobs", Job(R"("activeDeadlineSeconds":1000,)", "sleep infinity"));
+  cluster.Pass(5s);
+  cluster.Patch("/apis/batch/v1/namespaces/default/jobs/j/status",
+                R"({"status":{"startTime":"1690-01-01T00:00:00Z"}})");
+  cluster.Pass(60s);
+  EXPECT_EQ(LiveCluster::ConditionOf(Read(), "Failed"), "True:DeadlineExceeded");
+}
+
+TEST_F(JobTest, APodWithoutANodeThatIsBeingDeletedDoesNotKeepItsJob) {
+  LiveCluster empty;
+  empty.Make(kBatch, "jobs", Job(R"("activeDeadlineSeconds":20,)", "sleep infinity"));
+  empty.Pass(5s);
+  empty.Patch("/api/v1/namespaces/default/pods/" + empty.Pods(),
+              R"({"metadata":{"finalizers":["example.com/keep","batch.kubernetes.io/job-tracking"]}})");
+  empty.Pass(30s);
+  EXPECT_EQ(LiveCluster::ConditionOf(empty.Read(kBatch, "jobs", "j"), "Failed"), "True:DeadlineExceeded");
+}
+
 TEST_F(JobTest, ASuspendedJobHasNoPods) {
   cluster.Make(kBatch, "jobs", Job("", "sleep 100"));
   cluster.Pass(5s);

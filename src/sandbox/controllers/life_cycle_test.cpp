@@ -329,6 +329,24 @@ TEST(Slices, ContainTerminatingPodsUntilTheyAreGone) {
   EXPECT_EQ(conditions(), "");
 }
 
+TEST(Endpoints, OfAServiceThatPublishesAllPodsContainThoseThatAreTerminating) {
+  KubeletOptions slow;
+  slow.pod_stop = 20s;
+  LiveCluster cluster(slow);
+  cluster.CreateNodes(1);
+  cluster.Make(
+      "/api/v1", "services",
+      R"({"metadata":{"name":"s"},"spec":{"selector":{"app":"x"},"publishNotReadyAddresses":true,"ports":[{"port":80}]}})");
+  cluster.CreatePod("a", "", R"("labels":{"app":"x"})");
+  cluster.Pass(5s);
+  cluster.Do("DELETE", "/api/v1/namespaces/default/pods/a");
+  cluster.Pass(5s);
+  const auto endpoints = cluster.Read("/api/v1", "endpoints", "s");
+  EXPECT_EQ(endpoints.at("subsets").as_array()[0].at("addresses").as_array().size(), 1U);
+  cluster.Pass(30s);
+  EXPECT_EQ(At(cluster.Read("/api/v1", "endpoints", "s"), "subsets"), "");
+}
+
 TEST_F(LifeCycle, AServiceCanPublishPodsThatAreNotReady) {
   cluster.Make(
       "/api/v1", "services",

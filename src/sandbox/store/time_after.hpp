@@ -9,11 +9,12 @@
 namespace berth::sandbox {
 
 // `start` plus that many seconds, at most the last second but one of WallTime (in 2262): a client's number
-// may be too large for a Duration. Negative numbers count as 0.
+// may be too large for a Duration. Negative numbers count as 0, and starts before 1970 as 1970.
 constexpr WallTime TimeAfter(WallTime start, std::int64_t seconds) {
   constexpr WallTime kLatest =
       std::chrono::floor<std::chrono::seconds>(WallTime::max()) - std::chrono::seconds(1);
   if (start >= kLatest) return start;
+  start = std::max(start, WallTime{});  // the difference of the others to kLatest is no Duration
   const auto left = std::chrono::floor<std::chrono::seconds>(kLatest - start).count();
   return seconds > left ? kLatest : start + std::chrono::seconds(std::max<std::int64_t>(seconds, 0));
 }

@@ -249,14 +249,15 @@ bool ChangeReader::ReadMembers(const std::string& key, CopyUpdate& update) {
     update.groups.clear();
     return true;
   }
-  std::vector<std::string> tree{*own};
-  if (const auto root = groups.RootOf(*own)) {
-    for (std::string& leaf : groups.LeavesOf(*root)) {
-      if (leaf != *own) tree.push_back(std::move(leaf));
-    }
-  }
   const std::string& uid = update.pending->metadata.uid;
-  if (members_ == nullptr || members_->pod != uid || members_->groups != tree) {
+  // Groups that come and go while the members are read do not begin it anew: it must end.
+  if (members_ == nullptr || members_->pod != uid) {
+    std::vector<std::string> tree{*own};
+    if (const auto root = groups.RootOf(*own)) {
+      for (std::string& leaf : groups.LeavesOf(*root)) {
+        if (leaf != *own) tree.push_back(std::move(leaf));
+      }
+    }
     members_ = std::make_unique<MemberListing>(MemberListing{.pod = uid, .groups = std::move(tree)});
     update.groups.clear();
   }

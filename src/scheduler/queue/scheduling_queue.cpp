@@ -83,10 +83,10 @@ void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
   if (in_queue) Leave(ranked);
   const cluster::NodeNameId had = entry->pod->info.nominated;
   entry->pod->info = std::move(info);
-  // The queue then calls PreEnqueue also if another member still gates the group.
-  if (entry->group != nullptr) entry->pod->gated_by.clear();
   entry->pod->priority = entry->pod->info.priority();
   entry->pod->profile = profile;
+  // While another member gates the group, PassesPreEnqueue does not call it for this one.
+  if (entry->group != nullptr && entry->pod->gated()) CallPreEnqueue(*entry->pod);
   if (in_queue) Enter(ranked, place);
   nominator_.Update(had, entry->pod);
   if (place != Place::kUnschedulable) return;

@@ -538,7 +538,7 @@ assembly::ClusterContents Scenario::Contents() const {
         contents.pods.push_back(object);
       } else if constexpr (std::same_as<T, api::PodDisruptionBudget>) {
         const auto left = budgets_->Left(*object);
-        if (!left) return;  // of a manifest: its status is not known
+        if (!left) return;  // of a manifest, whose status is not known, or without a valid selector
         auto budget = std::make_shared<T>(*object);
         budget->disruptions_allowed = static_cast<std::int32_t>(*left);
         contents.others.emplace_back(ports::Change<T>{nullptr, std::move(budget)});

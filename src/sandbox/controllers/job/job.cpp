@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kTracking = "batch.kubernetes.io/job-tracking";
 constexpr std::string_view kIndex = "batch.kubernetes.io/job-completion-index";
-constexpr std::int64_t kBurst = 500;
+constexpr std::int64_t kJobBurst = 500;
 constexpr std::size_t kIndexesMax = 1'000'000;
 constexpr std::chrono::seconds kFirstBackOff{10};
 constexpr std::chrono::minutes kLastBackOff{10};
@@ -270,7 +270,10 @@ void JobController::Conclude(Run& run) {
   DeleteActive(run, run.active.size());
   run.wait = {};
   const auto pods = context_.view.PodsOf(run.object->uid);
-  run.terminating = std::ranges::count_if(pods, [](const PodFacts* pod) { return !pod->terminal(); });
+  // No kubelet stops a pod without a node.
+  run.terminating = std::ranges::count_if(pods, [](const PodFacts* pod) {
+    return !pod->terminal() && !(pod->node().empty() && pod->object->deleting);
+  });
   if (run.terminating > 0) return;
   const bool success = IsConditionTrue(run.status, "SuccessCriteriaMet");
   const json::object& target = *FindCondition(run.status, success ? "SuccessCriteriaMet" : "FailureTarget");
@@ -352,7 +355,7 @@ void JobController::Manage(Run& run) {
     }
     run.failure = CreateOne(run, index);
     if (!run.failure.empty()) return;
-    if (++made == kBurst) {
+    if (++made == kJobBurst) {
       run.wait = std::chrono::milliseconds(10);
       return;
     }

@@ -8,9 +8,9 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::string_view kRevisionHash = "controller-revision-hash";
+constexpr std::string_view kSetRevisionHash = "controller-revision-hash";
 constexpr std::string_view kHashOfRevision = "controller.kubernetes.io/hash";
-constexpr std::size_t kBurst = 500;  // pods that a Parallel set creates in one reconcile
+constexpr std::size_t kSetBurst = 500;  // pods that a Parallel set creates in one reconcile
 
 // "web-3" of the set "web": 3; nullopt if it is not a name of that set's pods.
 std::optional<std::int64_t> OrdinalOf(const std::string& set, const std::string& pod) {
@@ -23,7 +23,7 @@ std::optional<std::int64_t> OrdinalOf(const std::string& set, const std::string&
 }
 
 std::string RevisionOf(const PodFacts& pod) {
-  const std::string* hash = pod.object->Label(kRevisionHash);
+  const std::string* hash = pod.object->Label(kSetRevisionHash);
   return hash != nullptr ? *hash : std::string();
 }
 
@@ -99,7 +99,7 @@ bool StatefulSetController::Fill(Plan& plan, std::string& failure) {
     if (found == plan.pods.end()) {
       failure = CreateOrdinal(plan, ordinal);
       if (!failure.empty() || plan.ordered) return true;
-      if (++made >= kBurst) {
+      if (++made >= kSetBurst) {
         plan.wait = std::chrono::milliseconds(10);
         return true;
       }
@@ -174,7 +174,7 @@ std::string StatefulSetController::CreateOrdinal(const Plan& plan, std::int64_t 
   const auto adjust = [&](json::object& pod) {
     json::object& labels = ObjectAt(ObjectAt(pod, "metadata"), "labels");
     labels["apps.kubernetes.io/pod-index"] = fmt::to_string(ordinal);
-    labels[kRevisionHash] = revision.name();
+    labels[kSetRevisionHash] = revision.name();
     labels["statefulset.kubernetes.io/pod-name"] = name;
     json::object& spec = ObjectAt(pod, "spec");
     spec["hostname"] = name;
