@@ -31,9 +31,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::string_view kPath = "/api/v1/namespaces/default/events";
 constexpr std::string_view kBody =
-    R"({"kind":"Binding","apiVersion":"v1","metadata":{"name":"none","namespace":"default",)"
-    R"("uid":"7e7b2f4c-53a5-4a5e-9f3b-0d6c1f0c9a11"},"target":{"kind":"Node","name":"node-1234"}})";
+    R"({"kind":"Event","apiVersion":"v1","metadata":{"generateName":"pod-1234.","namespace":"default"},)"
+    R"("involvedObject":{"kind":"Pod","namespace":"default","name":"pod-1234","apiVersion":"v1",)"
+    R"("uid":"7e7b2f4c-53a5-4a5e-9f3b-0d6c1f0c9a11"},"reason":"Scheduled",)"
+    R"("message":"Successfully assigned default/pod-1234 to node-1234","type":"Normal",)"
+    R"("source":{"component":"default-scheduler"},"reportingComponent":"default-scheduler"})";
 constexpr const char* kAgent = "berth/v0.1.0 (linux/amd64)";
 constexpr const char* kAccept = "application/vnd.kubernetes.protobuf,application/json";
 
@@ -49,7 +53,7 @@ struct Settings {
 
 [[noreturn]] void Fail(std::string_view what) { throw std::runtime_error(std::string(what)); }
 
-// The requests of all connections: which one is next, and the status codes of the responses.
+// The requests of all connections, and the status codes of the responses.
 struct Requests {
   std::string token;
   std::string authority;
@@ -144,12 +148,13 @@ class Http1 final : public Client {
     return all;
   }
   void Start() override {
+    ++requests_.started;
     Line& line = *lines_[idle_.back()];
     idle_.pop_back();
     line.connection.Write(fmt::format(
         "POST {} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nUser-Agent: {}\r\nAccept: {}\r\n"
         "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
-        requests_.NextPath(), requests_.authority, requests_.token, kAgent, kAccept, kBody.size(), kBody));
+        kPath, requests_.authority, requests_.token, kAgent, kAccept, kBody.size(), kBody));
   }
   void Flush() override {}
   void OnReadable(std::size_t index) override {
@@ -198,13 +203,13 @@ class Http2 final : public Client {
   }
   std::vector<int> Descriptors() const override { return {connection_.fd()}; }
   void Start() override {
-    const std::string path = requests_.NextPath();
+    ++requests_.started;
     const std::string authorization = "Bearer " + requests_.token;
     const std::string length = std::to_string(kBody.size());
     const nghttp2_nv headers[] = {Header(":method", "POST"),
                                   Header(":scheme", "https"),
                                   Header(":authority", requests_.authority),
-                                  Header(":path", path),
+                                  Header(":path", kPath),
                                   Header("authorization", authorization),
                                   Header("user-agent", kAgent),
                                   Header("accept", kAccept),

@@ -1,5 +1,5 @@
 // Command http_versions measures what a request to a real kube-apiserver takes of the client's CPU time, with HTTP/1.1 and
-// with HTTP/2, in alternating rounds of bench_http_versions: the binding of a pod that does not exist, at a steady rate.
+// with HTTP/2, in alternating rounds of bench_http_versions: the creation of an event, at a steady rate.
 package main
 
 import (
