@@ -205,7 +205,7 @@ MUTANTS = [
            "pod.info, pod.rejectors, pod.pending)", "pod.info, pod.pending, pod.rejectors)",
            "a rejected pod skips its back-off", ("single_pod_replay", )),
     Mutant("a-gated-member-does-not-gate-its-group", QUEUE,
-           "    entry.state->gated_by = gated == nullptr ? \"\" : gated->gated_by;\n", "",
+           "      entry.state->gated_by = pod.pod->gated_by;\n", "",
            "a gang is tried before its members are complete", ("scheduler_queue", "queue_replay")),
     Mutant("a-failed-group-is-retried-at-once", "src/scheduler/queue/groups.cpp",
            "history.backoff_expiry = ExpiryOf(history, members.size());", "",

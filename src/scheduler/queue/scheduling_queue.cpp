@@ -85,8 +85,6 @@ void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
   entry->pod->info = std::move(info);
   entry->pod->priority = entry->pod->info.priority();
   entry->pod->profile = profile;
-  // While another member gates the group, PassesPreEnqueue does not call it for this one.
-  if (entry->group != nullptr && entry->pod->gated()) CallPreEnqueue(*entry->pod);
   if (in_queue) Enter(ranked, place);
   nominator_.Update(had, entry->pod);
   if (place != Place::kUnschedulable) return;
@@ -419,36 +417,18 @@ void SchedulingQueue::Gate(Entry& entry, const char* event, Strategy strategy) {
   if (entry.place != Place::kUnschedulable) Arrive(entry, Place::kUnschedulable, event, strategy);
 }
 
-// While the plugin that gates a group still does, the members that it gates are not called again: a call for
-// each of them whenever a member arrives takes quadratic time for a large gang. All are called before the
-// group passes.
 bool SchedulingQueue::PassesPreEnqueue(Entry& entry) {
   // The gauges distinguish gated from rejected pods.
   const Place place = entry.place;
   Leave(entry);
-  if (!entry.is_group()) {
-    CallPreEnqueue(*entry.pod);
-  } else {
-    const auto& members = entry.group->members;
-    const auto last_gated = [&]() -> QueuedPod* {
-      const auto found = std::ranges::find_if(members.rbegin(), members.rend(),
-                                              [](const Entry* member) { return member->pod->gated(); });
-      return found == members.rend() ? nullptr : (*found)->pod.get();
-    };
-    QueuedPod* const gating = last_gated();
-    bool still_gated = false;
-    if (gating != nullptr) {
-      const std::string before = gating->gated_by;
-      CallPreEnqueue(*gating);
-      still_gated = gating->gated_by == before;
-    }
-    for (Entry* member : members) {
-      QueuedPod& pod = *member->pod;
-      if (&pod != gating && (!still_gated || pod.gated_by != gating->gated_by)) CallPreEnqueue(pod);
-    }
-    const QueuedPod* const gated = last_gated();
-    entry.state->gated_by = gated == nullptr ? "" : gated->gated_by;
-    if (gated != nullptr) entry.group->gating_profile = gated->profile;
+  ForEachPod(entry, [&](Entry& pod) { CallPreEnqueue(*pod.pod); });
+  if (entry.is_group()) {
+    entry.state->gated_by.clear();
+    ForEachPod(entry, [&](Entry& pod) {
+      if (!pod.pod->gated()) return;
+      entry.state->gated_by = pod.pod->gated_by;
+      entry.group->gating_profile = pod.pod->profile;
+    });
   }
   Enter(entry, place);
   return !entry.state->gated();
