@@ -313,8 +313,8 @@ void AddOwn(command_line::FlagSet& table, SchedulerFlags& flags) {
   table.Size(
       "berth-recording-limit", own.recording_limit_bytes,
       "Size limit of the recording on disk. The oldest files are removed, and the latest part is kept. If "
-      "no snapshot is possible, for example with load-aware plugins, recording ends there and scheduling "
-      "continues.");
+      "no snapshot is possible, for example with a plugin that cannot save its state, recording ends there "
+      "and scheduling continues.");
   table.Size(
       "berth-equivalence-cache-size", own.equivalence_cache_bytes,
       "Size limit of the equivalence cache, which stores filter and score results for identical pods. 0 "

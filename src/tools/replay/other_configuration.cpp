@@ -55,8 +55,13 @@ Expected<OtherDecisions> Compare(Steps& steps, const config::SchedulerConfig& co
   }
   OtherDecisions result;
   RecordedTime time{WallTime(std::chrono::seconds(api::ParseTimestamp(steps.header().started).value_or(0)))};
-  const Steps::Step* step = steps.Next();
-  if (step != nullptr) time.Follow(*step->body);
+  // Readings are differences: each step is followed once.
+  const auto next = [&] {
+    const Steps::Step* const step = steps.Next();
+    if (step != nullptr) time.Follow(*step->body);
+    return step;
+  };
+  const Steps::Step* step = next();
   metrics::Registry discarded_metrics;
   cycle::ClusterLoop loop(time);
   assembly::DryRunPorts no_effects;
@@ -72,8 +77,7 @@ Expected<OtherDecisions> Compare(Steps& steps, const config::SchedulerConfig& co
   shadow::ShadowObserver observer(loop, shadow);
   follower.Observe(observer);
   Objects objects(engine->retained_fields());
-  for (; step != nullptr; step = steps.Next()) {
-    time.Follow(*step->body);
+  for (; step != nullptr; step = next()) {
     if (step->body->contains("change")) {
       auto change = objects.Read(*step);
       if (!change) {
