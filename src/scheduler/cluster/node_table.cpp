@@ -1,6 +1,8 @@
 #include "scheduler/cluster/node_table.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/check.hpp"
@@ -21,12 +23,14 @@ bool SameImages(const std::vector<api::ContainerImage>& a, const std::vector<api
       a, b, [](const auto& x, const auto& y) { return x.size_bytes == y.size_bytes && x.names == y.names; });
 }
 
-// The first image of the list with this name, which one of them must have.
-const api::ContainerImage& FirstWithName(const std::vector<api::ContainerImage>& images,
-                                         const std::string& name) {
-  return *std::ranges::find_if(images, [&](const api::ContainerImage& image) {
-    return std::ranges::find(image.names, name) != image.names.end();
-  });
+// The first image with each name. A kubelet lists any number of images.
+using ImageByName = boost::unordered_flat_map<std::string_view, const api::ContainerImage*>;
+ImageByName FirstWithName(const std::vector<api::ContainerImage>& images) {
+  ImageByName first;
+  for (const api::ContainerImage& image : images) {
+    for (const std::string& name : image.names) first.try_emplace(name, &image);
+  }
+  return first;
 }
 
 void Notify(const std::vector<PodObserver*>& observers, Row row, const PlacedPod& pod, bool appears) {
@@ -238,14 +242,10 @@ void NodeTable::Update(Row row, api::NodePtr node) {
   // images are the same: this node may have become the only one of an image.
   SetImages(row, node->images, true);
   if (!SameImages(old.images, node->images)) {
+    const ImageByName kept = FirstWithName(node->images);
     std::vector<api::ContainerImage> gone = old.images;
-    for (api::ContainerImage& image : gone) {
-      std::erase_if(image.names, [&](const std::string& name) {
-        return std::ranges::any_of(node->images, [&](const auto& kept) {
-          return std::ranges::find(kept.names, name) != kept.names.end();
-        });
-      });
-    }
+    for (api::ContainerImage& image : gone)
+      std::erase_if(image.names, [&](const std::string& name) { return kept.contains(name); });
     SetImages(row, gone, false);
     ++node_changes_;
   }
@@ -475,6 +475,7 @@ void NodeTable::FreeTopologies(const api::Labels& labels) {
 }
 
 void NodeTable::SetImages(Row row, const std::vector<api::ContainerImage>& images, bool present) {
+  std::optional<ImageByName> first;  // most updates change no size
   for (const api::ContainerImage& image : images) {
     for (const std::string& name : image.names) {
       ImageState& state = At(images_, symbols_.images.Intern(name).value);
@@ -483,7 +484,8 @@ void NodeTable::SetImages(Row row, const std::vector<api::ContainerImage>& image
         // kube-scheduler removes a node's images and adds them again at each update, so an image that no
         // other node has gets the size that is listed first.
         if (state.size_bytes == image.size_bytes || state.rows.Count() > 1) continue;
-        if (&FirstWithName(images, name) != &image) continue;
+        if (!first) first = FirstWithName(images);
+        if (first->at(name) != &image) continue;
         state.size_bytes = image.size_bytes;
         ++node_changes_;
       } else {

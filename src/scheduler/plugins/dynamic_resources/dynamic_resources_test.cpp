@@ -597,6 +597,20 @@ TEST_F(ExtendedResourcesTest, FailuresNameTheWrite) {
   EXPECT_TRUE(cluster_.api().deleted_claims.empty()) << "it was not created";
 }
 
+// Such a claim has more devices than any claim may have.
+TEST(SpecialClaim, InitContainersAreNotMappedToThousandsOfRequests) {
+  PodBuilder pod = MakePod("pod");
+  for (int i = 0; i < 300; ++i) {
+    pod.Init(MakeContainer("init-" + std::to_string(i)).Request("example.com/gpu", "9223372036854775807"))
+        .Container(
+            MakeContainer("app-" + std::to_string(i)).Request("example.com/gpu", "4611686018427387904"));
+  }
+  const std::vector<RequestedResource> resources = {{{}, "example.com/gpu", "class", 5}};
+  const auto variant = MakeVariant(pod.raw(), *MakeSpecialClaim(pod.raw(), "u"), resources, {true});
+  EXPECT_EQ(variant.special->requests.size(), 300U);
+  EXPECT_EQ(variant.mappings.size(), 300U);
+}
+
 TEST(SpecialClaim, ContainersThatDoNotRunTogetherShareRequests) {
   const auto gpu = [](const char* name, const char* amount) {
     return MakeContainer(name).Request("example.com/gpu", amount);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
 
+#include "base/saturated.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/plugins/dynamic_resources/claim_writes.hpp"
@@ -13,6 +15,9 @@ namespace {
 
 using api::ResourceClaim;
 using Mapping = api::ExtendedResourceClaimStatus::RequestMapping;
+
+// Devices of one claim at most: with more requests, each for one device, the pod fits on no node.
+constexpr std::size_t kMostDevices = 32;
 
 // The requests of one pod for one resource after the other.
 class RequestsOfPod {
@@ -61,7 +66,7 @@ std::optional<ResourceClaim::Request> RequestsOfPod::AddContainer(const Requeste
   std::int64_t available = 0;
   for (const auto& other : reusable) {
     if (!other) continue;
-    available += other->exactly->count;
+    available = SaturatedSum(available, other->exactly->count);
     out.push_back({container.name, resource.name, other->name});
     if (available >= amount) return std::nullopt;
   }
@@ -83,19 +88,23 @@ void RequestsOfPod::Add(const RequestedResource& resource) {
   for (std::size_t i = 0; i < containers_.size(); ++i) {
     if (containers_[i].lasting) lasting[i] = AddContainer(resource, i, {}, mappings);
   }
+  const auto apps = static_cast<std::size_t>(
+      std::ranges::count_if(lasting, [](const auto& request) { return request.has_value(); }));
+  // Without this limit each of thousands of init containers would be mapped to each of thousands of requests.
+  const bool fits = requests.size() + apps <= kMostDevices;
   // Init containers run one after the other: the largest request is enough for all of them.
   std::optional<ResourceClaim::Request> largest;
-  std::vector<std::string> names;
+  boost::unordered_flat_set<std::string> names;
   std::vector<Mapping> of_init;
-  for (std::size_t i = 0; i < containers_.size(); ++i) {
+  for (std::size_t i = 0; fits && i < containers_.size(); ++i) {
     if (containers_[i].lasting) continue;
     auto request = AddContainer(resource, i, std::span(lasting).subspan(i), of_init);
     if (!request) continue;
-    names.push_back(request->name);
+    names.insert(request->name);
     if (!largest || largest->exactly->count < request->exactly->count) largest = std::move(request);
   }
   for (Mapping& mapping : of_init) {
-    if (std::ranges::find(names, mapping.request_name) != names.end()) mapping.request_name = largest->name;
+    if (names.contains(mapping.request_name)) mapping.request_name = largest->name;
   }
   std::ranges::move(of_init, std::back_inserter(mappings));
   if (largest) requests.push_back(*std::move(largest));
