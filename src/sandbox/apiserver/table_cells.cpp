@@ -7,6 +7,7 @@
 
 #include "kubernetes/api/timestamp.hpp"
 #include "sandbox/apiserver/table_row.hpp"
+#include "sandbox/store/condition.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -161,13 +162,8 @@ json::array WorkloadCells(std::string_view plural, const Row& row) {
 }
 
 std::string JobStatus(const Row& row) {
-  const auto has = [&](std::string_view type) {
-    bool found = false;
-    row.Each("status.conditions", [&](const json::object& condition) {
-      found = found || (FindString(condition, "type") == type && FindString(condition, "status") == "True");
-    });
-    return found;
-  };
+  const json::object* status = FindObject(row.object, "status");
+  const auto has = [&](std::string_view type) { return status != nullptr && IsConditionTrue(*status, type); };
   for (const std::string_view end : {"Complete", "Failed"}) {
     if (has(end)) return std::string(end);
   }

@@ -9,7 +9,6 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::string_view kDaemonRevisionHash = "controller-revision-hash";
 constexpr std::size_t kDaemonBurst = 250;  // pods created or deleted in one reconcile
 
 void AddDaemonTolerations(json::object& spec) {
@@ -128,7 +127,7 @@ Controller::Outcome DaemonSetController::Reconcile(const ObjectPtr& object) {
 }
 
 bool DaemonSetController::Prepare(Plan& plan) {
-  auto revision = EnsureRevision(context_, *plan.object, plan.spec(), kDaemonRevisionHash);
+  auto revision = EnsureRevision(context_, *plan.object, plan.spec(), kRevisionHash);
   if (!revision) return false;
   plan.revision = std::move(*revision);
   plan.min_ready = IntAt(plan.spec(), "minReadySeconds");
@@ -212,8 +211,8 @@ bool DaemonSetController::Place(Plan& plan, std::string& failure) {
 std::string DaemonSetController::CreateOn(const Plan& plan, const std::string& node) {
   const auto adjust = [&](json::object& pod) {
     json::object& labels = ObjectAt(ObjectAt(pod, "metadata"), "labels");
-    const std::string* hash = plan.revision.object->Label(kDaemonRevisionHash);
-    labels[kDaemonRevisionHash] = hash != nullptr ? *hash : std::string();
+    const std::string* hash = plan.revision.object->Label(kRevisionHash);
+    labels[kRevisionHash] = hash != nullptr ? *hash : std::string();
     labels["pod-template-generation"] = fmt::to_string(IntAt(plan.document.root(), "metadata.generation", 1));
     json::object& spec = ObjectAt(pod, "spec");
     AddDaemonTolerations(spec);
@@ -226,8 +225,8 @@ std::string DaemonSetController::CreateOn(const Plan& plan, const std::string& n
 // --- new templates ---
 
 bool DaemonSetController::IsNew(const Plan& plan, const PodFacts& pod) const {
-  const std::string* hash = pod.object->Label(kDaemonRevisionHash);
-  const std::string* wanted = plan.revision.object->Label(kDaemonRevisionHash);
+  const std::string* hash = pod.object->Label(kRevisionHash);
+  const std::string* wanted = plan.revision.object->Label(kRevisionHash);
   return hash != nullptr && wanted != nullptr && *hash == *wanted;
 }
 

@@ -5,6 +5,9 @@
 
 namespace berth::sandbox {
 
+// The label of pods that names the revision of their template.
+inline constexpr std::string_view kRevisionHash = "controller-revision-hash";
+
 struct Revision {
   ObjectPtr object;
   std::int64_t number = 0;

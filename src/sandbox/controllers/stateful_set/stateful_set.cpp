@@ -8,7 +8,6 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::string_view kSetRevisionHash = "controller-revision-hash";
 constexpr std::string_view kHashOfRevision = "controller.kubernetes.io/hash";
 constexpr std::size_t kSetBurst = 500;  // pods that a Parallel set creates in one reconcile
 
@@ -23,7 +22,7 @@ std::optional<std::int64_t> OrdinalOf(const std::string& set, const std::string&
 }
 
 std::string RevisionOf(const PodFacts& pod) {
-  const std::string* hash = pod.object->Label(kSetRevisionHash);
+  const std::string* hash = pod.object->Label(kRevisionHash);
   return hash != nullptr ? *hash : std::string();
 }
 
@@ -174,7 +173,7 @@ std::string StatefulSetController::CreateOrdinal(const Plan& plan, std::int64_t 
   const auto adjust = [&](json::object& pod) {
     json::object& labels = ObjectAt(ObjectAt(pod, "metadata"), "labels");
     labels["apps.kubernetes.io/pod-index"] = fmt::to_string(ordinal);
-    labels[kSetRevisionHash] = revision.name();
+    labels[kRevisionHash] = revision.name();
     labels["statefulset.kubernetes.io/pod-name"] = name;
     json::object& spec = ObjectAt(pod, "spec");
     spec["hostname"] = name;
