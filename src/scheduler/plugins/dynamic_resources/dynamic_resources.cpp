@@ -688,21 +688,10 @@ void DynamicResources::Unreserve(const Placement& placement) {
   // The search for the nodes of a group has written nothing. What an earlier attempt has written is still
   // needed if the group can be scheduled.
   if (placement.state.in_group_cycle) {
-    const std::string& uid = placement.pod.pod->metadata.uid;
-    if (HasReservations(*placement.pod.pod, pod)) {
-      unreserved_[uid] = *known;
-    } else {
-      unreserved_.erase(uid);
-    }
+    unreserved_[placement.pod.pod->metadata.uid] = *known;
     return;
   }
   RemoveReservations(*placement.pod.pod, pod, {});
-}
-
-bool DynamicResources::HasReservations(const api::Pod& pod, const DevicesOfPod& devices) {
-  return std::ranges::any_of(devices.claims, [&](const DeviceClaim& claim) {
-    return claim.special ? !claim.in_memory : claim.allocated() && IsReservedFor(*claim.object, pod);
-  });
 }
 
 void DynamicResources::RemoveReservations(const api::Pod& pod, const DevicesOfPod& devices,

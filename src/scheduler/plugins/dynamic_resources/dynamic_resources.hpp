@@ -125,8 +125,6 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   framework::GroupPostFilterResult DeallocateForGroup(const framework::QueuedGroup& group,
                                                       framework::GroupPostFilterServices& services,
                                                       Deallocated& deallocated);
-  // Whether RemoveReservations has something to do.
-  static bool HasReservations(const api::Pod& pod, const DevicesOfPod& devices);
   // Deletes the pod's special claim and removes the pod from the consumers of the others, as far as they are
   // written and not deallocated.
   void RemoveReservations(const api::Pod& pod, const DevicesOfPod& devices, const Deallocated& deallocated);
@@ -172,8 +170,8 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   const framework::StateMark seen_;                 // set if PreFilter was called in this attempt
   const framework::StateKey<DevicesOfPodPtr> key_;  // only of pods with claims: others cost no allocation
   const framework::ReasonId impossible_, invalid_pools_, unavailable_, stale_, cannot_fit_;
-  // The members with written reservations that fit on a node in some placement of the current cycle of their
-  // group, by UID. The cycle drops the states of placements that it does not choose.
+  // The members that fit on a node in some placement of the current cycle of their group, by UID. The cycle
+  // drops the states of placements that it does not choose.
   FlatTextMap<DevicesOfPodPtr> unreserved_;
   mutable std::uint64_t special_claims_ = 0;  // number of special claims so far, for their UIDs
 };
