@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/text_map.hpp"
 #include "base/wrap.hpp"
 #include "kubernetes/api/same_amounts.hpp"
 #include "scheduler/cluster/at.hpp"
@@ -24,7 +24,7 @@ bool SameImages(const std::vector<api::ContainerImage>& a, const std::vector<api
 }
 
 // The first image with each name. A kubelet lists any number of images.
-using ImageByName = boost::unordered_flat_map<std::string_view, const api::ContainerImage*>;
+using ImageByName = FlatTextMap<const api::ContainerImage*>;
 ImageByName FirstWithName(const std::vector<api::ContainerImage>& images) {
   ImageByName first;
   for (const api::ContainerImage& image : images) {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/saturated.hpp"
+#include "base/text_map.hpp"
 #include "observability/log/log.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/plugins/dynamic_resources/claim_writes.hpp"
@@ -94,7 +94,7 @@ void RequestsOfPod::Add(const RequestedResource& resource) {
   const bool fits = requests.size() + apps <= kMostDevices;
   // Init containers run one after the other: the largest request is enough for all of them.
   std::optional<ResourceClaim::Request> largest;
-  boost::unordered_flat_set<std::string> names;
+  FlatTextSet names;
   std::vector<Mapping> of_init;
   for (std::size_t i = 0; fits && i < containers_.size(); ++i) {
     if (containers_[i].lasting) continue;
