@@ -20,7 +20,6 @@ namespace {
 using api::ResourceClaim;
 using DeviceRequest = ResourceClaim::DeviceRequest;
 
-constexpr std::int64_t kMaxResults = 32;  // devices of one claim
 // Calls in progress; a call for each device, request and claim. kube-scheduler has no such limit; the API
 // server limits the size of a pod only, and with it the number of claims.
 constexpr int kMaxDepth = 4000;
@@ -279,10 +278,10 @@ bool Allocator::Search::PrepareRequest(const ResourceClaim::Request& request, Cl
     if (!PrepareOption(exactly, request.name, claim, prepared.options.emplace_back())) return false;
     fewest = prepared.options.back().count;
   }
-  if (fewest > kMaxResults - devices) {
+  if (fewest > kMostDevicesOfClaim - devices) {
     return Fail(
         fmt::format("{}: adding {} devices exceeds the claim limit of {}, with {} already accounted for",
-                    Where(claim, request.name), fewest, kMaxResults, devices));
+                    Where(claim, request.name), fewest, kMostDevicesOfClaim, devices));
   }
   devices += fewest;
   return true;
@@ -375,7 +374,7 @@ Allocator::Search::Result Allocator::Search::Next(Position at, Location from, bo
   const bool all = wanted.request->allocation_mode == "All";
   if (all && wanted.all.empty()) return Result::kNo;
   if (at.device >= wanted.count) return NextRequest(at);
-  if (wanted.count - at.device > kMaxResults - static_cast<std::int64_t>(claim.chosen.size()))
+  if (wanted.count - at.device > kMostDevicesOfClaim - static_cast<std::int64_t>(claim.chosen.size()))
     return Result::kTooMany;
   return all ? TryAll(at, wanted) : TryEach(at, from, wanted);
 }

@@ -13,6 +13,9 @@
 
 namespace berth::devices {
 
+// The API server accepts no claim with more devices.
+inline constexpr std::int64_t kMostDevicesOfClaim = 32;
+
 // Evaluates selectors (CEL expressions) on devices.
 class SelectorEvaluator {
  public:

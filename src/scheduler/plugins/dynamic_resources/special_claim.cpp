@@ -7,6 +7,7 @@
 #include "base/saturated.hpp"
 #include "base/text_map.hpp"
 #include "observability/log/log.hpp"
+#include "scheduler/devices/allocator.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/plugins/dynamic_resources/claim_writes.hpp"
 
@@ -15,9 +16,6 @@ namespace {
 
 using api::ResourceClaim;
 using Mapping = api::ExtendedResourceClaimStatus::RequestMapping;
-
-// Devices of one claim at most: with more requests, each for one device, the pod fits on no node.
-constexpr std::size_t kMostDevices = 32;
 
 // The requests of one pod for one resource after the other.
 class RequestsOfPod {
@@ -90,8 +88,9 @@ void RequestsOfPod::Add(const RequestedResource& resource) {
   }
   const auto apps = static_cast<std::size_t>(
       std::ranges::count_if(lasting, [](const auto& request) { return request.has_value(); }));
-  // Without this limit each of thousands of init containers would be mapped to each of thousands of requests.
-  const bool fits = requests.size() + apps <= kMostDevices;
+  // With more requests, each for a device, the pod fits on no node. Without this limit each of thousands of
+  // init containers would be mapped to each of thousands of requests.
+  const bool fits = requests.size() + apps <= devices::kMostDevicesOfClaim;
   // Init containers run one after the other: the largest request is enough for all of them.
   std::optional<ResourceClaim::Request> largest;
   FlatTextSet names;
