@@ -91,6 +91,10 @@ template <class T>
 [[gnu::always_inline]] inline double SmallToDouble(std::int64_t value) {
   return std::bit_cast<double>(value | 0x4330'0000'0000'0000) - 0x1p52;
 }
+template <VectorLevel kLevel>
+[[gnu::always_inline]] inline double SmallToDouble(std::int64_t value) {
+  return kLevel == VectorLevel::kAvx512 ? static_cast<double>(value) : SmallToDouble(value);
+}
 inline constexpr int kSmallBits = 52;
 
 // 64 bytes that are 0xff where the word's bit is set and 0 elsewhere.

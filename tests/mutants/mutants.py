@@ -22,6 +22,17 @@ DEVICES = "src/scheduler/devices"
 GROUP_EXPLAINER = "src/scheduler/evaluation/group_explainer.cpp"
 
 MUTANTS = [
+    # --- arithmetic ---
+    Mutant("percentages-are-not-moved-from-the-boundary", "src/base/reciprocal.hpp",
+           "(part * 100 + 0.5) * inverse", "part * 100 * inverse",
+           "a score is lower by one than kube-scheduler's", ("base", "scheduler_plugins")),
+    Mutant("quotients-are-not-corrected", "src/base/reciprocal.hpp",
+           "return __builtin_fma(__builtin_fma(-q, b, a), inverse, q);", "return q;",
+           "a score of NodeResourcesBalancedAllocation differs from kube-scheduler's", ("base", )),
+    Mutant("the-inverse-of-the-old-capacity-stays", TABLE,
+           "    inverse_allocatable[row] = SmallInverse(amount);\n",
+           "    if (inverse_allocatable[row] == 0) inverse_allocatable[row] = SmallInverse(amount);\n",
+           "a resized node has the scores of its old size", ("scheduler_cluster", )),
     # --- equivalence cache ---
     Mutant("several-changed-rows-are-not-evaluated", CACHE,
            "  if (changed_.Empty()) return true;\n",

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/reciprocal.hpp"
 #include "base/text_map.hpp"
 #include "base/wrap.hpp"
 #include "kubernetes/api/same_amounts.hpp"
@@ -44,6 +45,24 @@ void Notify(const std::vector<PodObserver*>& observers, Row row, const PlacedPod
 }
 
 }  // namespace
+
+struct NodeTable::Column {
+  void Resize(std::size_t rows) {
+    allocatable.resize(rows);
+    inverse_allocatable.resize(rows);
+    requested.resize(rows);
+  }
+  void SetAllocatable(Row row, std::int64_t amount) {
+    allocatable[row] = amount;
+    inverse_allocatable[row] = SmallInverse(amount);
+  }
+  bool built() const { return !allocatable.empty(); }
+
+  std::vector<std::int64_t> allocatable;  // by row; empty: not built
+  std::vector<double> inverse_allocatable;
+  std::vector<std::int64_t> requested;
+  std::uint32_t nodes = 0;  // that list the resource, also with amount 0
+};
 
 struct NodeTable::TrackedTopology {
   void Join(Row row, LabelId label);
@@ -94,6 +113,11 @@ Row NodeTable::Find(std::string_view name) const { return Find(symbols_.node_nam
 std::span<const std::int64_t> NodeTable::allocatable(ResourceId resource) const {
   const Column* column = ColumnOf(resource);
   return column != nullptr ? column->allocatable : std::span<const std::int64_t>();
+}
+
+std::span<const double> NodeTable::inverse_allocatable(ResourceId resource) const {
+  const Column* column = ColumnOf(resource);
+  return column != nullptr ? column->inverse_allocatable : std::span<const double>();
 }
 
 std::span<const std::int64_t> NodeTable::requested(ResourceId resource) const {
@@ -196,8 +220,7 @@ Row NodeTable::Add(api::NodePtr node) {
     absent_topology_.domain.push_back(Topology::kNoDomain);
     for (std::size_t id = 0; id < columns_.size(); ++id) {
       if (id >= kFirstScalar && !columns_[id].built()) continue;
-      columns_[id].allocatable.push_back(0);
-      columns_[id].requested.push_back(0);
+      columns_[id].Resize(nodes_.size());
     }
     for (const auto& tracked : topologies_) tracked->topology.domain.push_back(Topology::kNoDomain);
     all_.Resize(nodes_.size());
@@ -283,7 +306,9 @@ void NodeTable::Remove(Row row) {
   row_of_name_[name_ids_[row].value] = kNoRow;
   name_ids_[row] = {};
   for (Column& column : columns_) {
-    if (column.built()) column.allocatable[row] = column.requested[row] = 0;
+    if (!column.built()) continue;
+    column.SetAllocatable(row, 0);
+    column.requested[row] = 0;
   }
   RemoveFromColumns(node->allocatable);
   for (auto* column : {&non_zero_cpu_, &non_zero_memory_, &pod_count_, &allowed_pods_}) (*column)[row] = 0;
@@ -393,13 +418,12 @@ bool NodeTable::Overlay::CancelRemoval(Row row, PlacedPod& pod) {
 
 void NodeTable::BuildColumn(ResourceId resource) const {
   Column& column = columns_[resource.value];
-  column.allocatable.resize(nodes_.size());
-  column.requested.resize(nodes_.size());
+  column.Resize(nodes_.size());
   const std::string& name = symbols_.ResourceName(resource);
   all_.ForEach([&](std::size_t row) {
     const api::ResourceList& list = nodes_[row]->allocatable;
     if (const auto found = list.find(name); found != list.end())
-      column.allocatable[row] = found->second.Value();
+      column.SetAllocatable(static_cast<Row>(row), found->second.Value());
   });
   erase_if(sparse_requested_, [&](const auto& entry) {
     if (entry.first.first != resource) return false;
@@ -410,7 +434,7 @@ void NodeTable::BuildColumn(ResourceId resource) const {
 
 void NodeTable::SetAllocatable(Row row, const api::ResourceList& before, const api::ResourceList& list) {
   for (Column& column : columns_) {
-    if (column.built()) column.allocatable[row] = 0;
+    if (column.built()) column.SetAllocatable(row, 0);
   }
   allowed_pods_[row] = 0;
   for (const auto& [name, quantity] : list) {
@@ -422,7 +446,7 @@ void NodeTable::SetAllocatable(Row row, const api::ResourceList& before, const a
     if (!id.known()) continue;
     Column& column = At(columns_, id.value);
     ++column.nodes;
-    if (column.built()) column.allocatable[row] = id == kCpu ? quantity.MilliValue() : quantity.Value();
+    if (column.built()) column.SetAllocatable(row, id == kCpu ? quantity.MilliValue() : quantity.Value());
   }
   // At the end: what the row keeps is not freed.
   RemoveFromColumns(before);

@@ -73,6 +73,8 @@ class NodeTable {
   // added, changed or removed. Nodes and pods may name any number of resources: only those that a node has
   // and that were read take memory per node, until no node has them.
   std::span<const std::int64_t> allocatable(ResourceId resource) const;
+  std::span<const double> inverse_allocatable(
+      ResourceId resource) const;  // SmallInverse (base/reciprocal.hpp)
   std::span<const std::int64_t> requested(ResourceId resource) const;
   // The requested amount on one row, also of a resource that no node has.
   std::int64_t RequestedOn(Row row, ResourceId resource) const;
@@ -146,14 +148,7 @@ class NodeTable {
   class Withdrawal;
 
  private:
-  // Of cpu, memory and ephemeral storage always built.
-  struct Column {
-    std::vector<std::int64_t> allocatable;  // by row; empty: not built
-    std::vector<std::int64_t> requested;
-    std::uint32_t nodes = 0;  // that list the resource, also with amount 0
-
-    bool built() const { return !allocatable.empty(); }
-  };
+  struct Column;  // of cpu, memory and ephemeral storage always built
   bool IsBuilt(ResourceId resource) const;
   // Null if no node has the resource.
   const Column* ColumnOf(ResourceId resource) const;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/random.hpp"
+#include "base/reciprocal.hpp"
 #include "scheduler/cluster/overlay.hpp"
 #include "scheduler/cluster/pod_observer.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
@@ -70,8 +71,10 @@ TEST_F(NodeTableTest, ARowHasTheAllocatableAmountsOfItsNode) {
   EXPECT_EQ(table.Find("n"), row);
   EXPECT_EQ(table.name(row), "n");
   EXPECT_EQ(table.allocatable(kCpu)[row], 1500);
+  EXPECT_EQ(table.inverse_allocatable(kCpu)[row], 1.0 / 1500);
   EXPECT_EQ(table.allocatable(kMemory)[row], 1 << 30);
   EXPECT_EQ(table.allocatable(kEphemeralStorage)[row], 0);
+  EXPECT_EQ(table.inverse_allocatable(kEphemeralStorage)[row], 0);
   EXPECT_EQ(table.allowed_pods()[row], 7);
   EXPECT_EQ(table.allocatable(words.FindResource("example.com/gpu"))[row], 2);
   EXPECT_FALSE(words.FindResource("storage").known()) << "scheduling does not count it";
@@ -215,6 +218,7 @@ TEST_F(NodeTableTest, ColumnsEqualARecountWheneverTheyAreBuiltAndFreed) {
         const std::int64_t requested = known.second == nullptr ? 0 : known.second->use().requested.Of(id);
         if (exists) {
           ASSERT_EQ(table.allocatable(id)[row], amount == known.first.end() ? 0 : amount->second) << step;
+          ASSERT_EQ(table.inverse_allocatable(id)[row], SmallInverse(table.allocatable(id)[row])) << step;
           ASSERT_EQ(table.requested(id)[row], requested) << step;
         }
         ASSERT_EQ(table.RequestedOn(row, id), requested) << step;

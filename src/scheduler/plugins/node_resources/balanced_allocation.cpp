@@ -99,13 +99,17 @@ framework::Status NodeResourcesBalancedAllocation::Score(const Attempt& attempt,
                                                          framework::ScoreColumn& scores) const {
   if (!RequestsAny(attempt.pod()))
     return {};  // PreScore is disabled in the profile: all scores are 0, as in kube-scheduler
+  const cluster::NodeTable& nodes = attempt.nodes();
   std::vector<ResourceAxis>& axes = attempt.Buffer(axes_);
   axes.clear();
   for (const ResourceId id : resources_) {
     const std::int64_t request = attempt.pod().use().requested.Of(id);
     const bool scalar = id.value >= cluster::kFirstScalar;
     if (request == 0 && scalar) continue;
-    ResourceAxis axis{attempt.nodes().allocatable(id), attempt.nodes().requested(id), request};
+    ResourceAxis axis{.capacity = nodes.allocatable(id),
+                      .inverse = nodes.inverse_allocatable(id),
+                      .used = nodes.requested(id),
+                      .request = request};
     if (scalar) devices_.Apply(attempt, id, feasible, axes.size(), axis);
     if (!axis.capacity.empty()) axes.push_back(axis);
   }

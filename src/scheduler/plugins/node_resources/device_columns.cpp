@@ -55,6 +55,7 @@ void DeviceColumns::Apply(const framework::Attempt& attempt, cluster::ResourceId
     }
   });
   axis.capacity = column.capacity;
+  axis.inverse = {};
   axis.used = column.used;
 }
 

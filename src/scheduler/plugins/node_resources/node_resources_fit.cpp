@@ -146,8 +146,11 @@ framework::Status NodeResourcesFit::Score(const Attempt& attempt, const RowSet& 
     const std::int64_t request = attempt.pod().score().Of(resource.id);
     const bool scalar = resource.id.value >= cluster::kFirstScalar;
     if (request == 0 && scalar) continue;
-    ResourceAxis axis{nodes.allocatable(resource.id), NonZeroUse(nodes, resource.id), request,
-                      resource.weight};
+    ResourceAxis axis{.capacity = nodes.allocatable(resource.id),
+                      .inverse = nodes.inverse_allocatable(resource.id),
+                      .used = NonZeroUse(nodes, resource.id),
+                      .request = request,
+                      .weight = resource.weight};
     if (scalar) devices_.Apply(attempt, resource.id, feasible, axes.size(), axis);
     if (axis.capacity.empty()) continue;
     axes.push_back(axis);

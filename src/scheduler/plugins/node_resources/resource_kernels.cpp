@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/reciprocal.hpp"
 #include "base/wrap.hpp"
 
 namespace berth::plugins {
@@ -93,41 +94,81 @@ struct Crowded {
   }
 };
 
-// --- allocation score ---
+// The reciprocals of a block of capacities; 0 of a capacity of 0.
+BERTH_KERNEL const double* InverseOf(const ResourceAxis& axis, const std::int64_t* __restrict capacity,
+                                     std::size_t block, double* __restrict padding) {
+  if (!axis.inverse.empty()) return berth::BlockOf(axis.inverse.data(), axis.inverse.size(), block, padding);
+  for (std::size_t i = 0; i < kBlockRows; ++i) padding[i] = SmallInverse(capacity[i]);
+  return padding;
+}
+BERTH_KERNEL double InverseOf(const ResourceAxis& axis, std::size_t row) {
+  return axis.inverse.empty() ? SmallInverse(axis.capacity[row]) : axis.inverse[row];
+}
 
-// Percentages are divided as doubles. base/percent.hpp proves this exact for part * 100 and whole below 2^52,
-// which numbers below 2^45 satisfy.
-constexpr int kPercentBits = 45;
+// One block of a resource's columns.
+struct AxisBlock {
+  struct Padding {
+    std::int64_t capacity[kBlockRows], used[kBlockRows];
+    double inverse[kBlockRows];
+  };
+  const std::int64_t* capacity;
+  const double* inverse;
+  const std::int64_t* used;
+  std::int64_t request;
+};
+BERTH_KERNEL AxisBlock BlockOf(const ResourceAxis& axis, std::size_t block, AxisBlock::Padding& padding) {
+  const std::int64_t* capacity = BlockOf(axis.capacity, block, padding.capacity);
+  return {.capacity = capacity,
+          .inverse = InverseOf(axis, capacity, block, padding.inverse),
+          .used = BlockOf(axis.used, block, padding.used),
+          .request = axis.request};
+}
+
+// What the numbers of a block have in common.
+struct Seen {
+  std::uint64_t numbers = 0;     // upper bits are set if one is too large, or negative
+  std::uint64_t capacities = 0;  // of each, minus 1: the sign is set if one is zero
+
+  bool AllBelow(int bits) const { return numbers >> bits == 0; }
+  bool any_zero() const { return capacities >> 63 != 0; }
+};
+
+// --- allocation score ---
 
 template <Allocation kStrategy>
 struct WeightedShares {
-  // The percentage of one resource in one row. Upper bits of `seen` are set if a number is too large.
-  BERTH_KERNEL std::int32_t Share(std::int64_t whole, std::int64_t used, std::int64_t request,
-                                  std::uint64_t& seen) {
+  // The percentage of one resource in one row.
+  template <VectorLevel kLevel>
+  BERTH_KERNEL std::int32_t Share(std::int64_t whole, double inverse, std::int64_t used, std::int64_t request,
+                                  Seen& seen) {
     const std::int64_t requested = WrapAdd(used, request);
     const std::int64_t free = WrapSub(whole, requested);
     // Requests above the capacity: nothing is free, or everything is used.
     const std::int64_t part =
         kStrategy == Allocation::kLeast ? (free < 0 ? 0 : free) : (free < 0 ? whole : requested);
-    const std::int64_t divisor = whole == 0 ? 1 : whole;
-    seen |= static_cast<std::uint64_t>(whole | requested);
-    return Truncated(SmallToDouble(part) * 100 / SmallToDouble(divisor));
+    seen.numbers |= static_cast<std::uint64_t>(whole | requested);
+    seen.capacities |= static_cast<std::uint64_t>(whole) - 1;
+    return Truncated(PercentBeforeTruncation(SmallToDouble<kLevel>(part), inverse));
   }
 
-  // Adds the weighted percentages of one resource. Upper bits of `wide` are set if a number is too large;
-  // `missing` is set if a row lacks the resource.
-  BERTH_KERNEL void AddShare(const ResourceAxis& axis, const std::int64_t* __restrict capacity,
-                             const std::int64_t* __restrict used, std::int32_t* __restrict sums,
-                             std::uint64_t& wide, bool& missing) {
-    std::uint64_t seen = 0;
-    std::uint64_t none = 0;
-    const auto weight = static_cast<std::int32_t>(axis.weight);
+  // The percentages of two resources with equal weights, as by default.
+  template <VectorLevel kLevel>
+  BERTH_KERNEL Seen AddPair(const AxisBlock& a, const AxisBlock& b, std::int32_t* __restrict sums) {
+    Seen seen;
     for (std::size_t i = 0; i < kBlockRows; ++i) {
-      none |= static_cast<std::uint64_t>(capacity[i] == 0);
-      sums[i] += weight * Share(capacity[i], used[i], axis.request, seen);
+      sums[i] = Share<kLevel>(a.capacity[i], a.inverse[i], a.used[i], a.request, seen) +
+                Share<kLevel>(b.capacity[i], b.inverse[i], b.used[i], b.request, seen);
     }
-    wide |= seen;
-    missing = missing || none != 0;
+    return seen;
+  }
+  template <VectorLevel kLevel>
+  BERTH_KERNEL void AddWeighted(const AxisBlock& of, std::int32_t weight, std::int32_t* __restrict sums,
+                                Seen& seen_before) {
+    Seen seen;
+    for (std::size_t i = 0; i < kBlockRows; ++i)
+      sums[i] += weight * Share<kLevel>(of.capacity[i], of.inverse[i], of.used[i], of.request, seen);
+    seen_before.numbers |= seen.numbers;
+    seen_before.capacities |= seen.capacities;
   }
 
   // In rows that lack a resource, the divisor is the sum of the other weights.
@@ -144,25 +185,29 @@ struct WeightedShares {
   }
 
   // Returns false if a number is too large.
+  template <VectorLevel kLevel>
   BERTH_KERNEL bool Row(std::span<const ResourceAxis> axes, std::size_t row, std::uint8_t& out) {
-    std::uint64_t wide = 0;
+    Seen seen;
     std::int32_t sum = 0;
     std::int32_t weights = 0;
     for (const ResourceAxis& axis : axes) {
       const auto weight = static_cast<std::int32_t>(axis.weight);
-      sum += weight * Share(axis.capacity[row], axis.used[row], axis.request, wide);
+      sum += weight *
+             Share<kLevel>(axis.capacity[row], InverseOf(axis, row), axis.used[row], axis.request, seen);
       weights += axis.capacity[row] == 0 ? 0 : weight;
     }
     out = static_cast<std::uint8_t>(weights == 0 ? 0 : sum / weights);
-    return wide >> kPercentBits == 0;
+    return seen.AllBelow(kPercentBits);
   }
 
-  template <VectorLevel>
+  template <VectorLevel kLevel>
   BERTH_KERNEL void Run(std::span<const ResourceAxis> axes, RowSet::Blocks feasible,
                         std::span<std::uint8_t> out, Word* left) {
-    std::int64_t padding[2][kBlockRows];
+    AxisBlock::Padding padding[2];
     std::int32_t total_weight = 0;
     for (const ResourceAxis& axis : axes) total_weight += static_cast<std::int32_t>(axis.weight);
+    const bool is_pair = axes.size() == 2 && axes[0].weight == axes[1].weight;
+    const std::int32_t pair_weight = is_pair ? total_weight / 2 : 1;
     // Multiplication by the reciprocal is exact: n / d and its floor k differ from k + 1 by at least 1 / d,
     // so (n + 1/2) / d differs from k and from k + 1 by at least 1 / (2d). Two roundings change it by less
     // than (n + 1/2) / d * 2^-51, which is less than 1 / (2d) for n < 2^50.
@@ -170,23 +215,30 @@ struct WeightedShares {
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (AreFew(feasible[block])) {
         ForEachIn(feasible[block], block, [&](std::size_t row) __attribute__((always_inline)) {
-          if (!Row(axes, row, out[row])) left[block] |= Word{1} << (row % kBlockRows);
+          if (!Row<kLevel>(axes, row, out[row])) left[block] |= Word{1} << (row % kBlockRows);
         });
         continue;
       }
       std::int32_t sums[kBlockRows] = {};
-      std::uint64_t wide = 0;
-      bool missing = false;
-      for (const ResourceAxis& axis : axes) {
-        AddShare(axis, BlockOf(axis.capacity, block, padding[0]), BlockOf(axis.used, block, padding[1]), sums,
-                 wide, missing);
+      Seen seen;
+      if (is_pair) {
+        seen =
+            AddPair<kLevel>(BlockOf(axes[0], block, padding[0]), BlockOf(axes[1], block, padding[1]), sums);
+      } else {
+        for (const ResourceAxis& axis : axes) {
+          AddWeighted<kLevel>(BlockOf(axis, block, padding[0]), static_cast<std::int32_t>(axis.weight), sums,
+                              seen);
+        }
       }
-      if (wide >> kPercentBits != 0) {
+      if (!seen.AllBelow(kPercentBits)) {
         left[block] |= feasible[block];
         continue;
       }
-      if (missing) {
+      if (seen.any_zero()) {
+        for (std::size_t i = 0; i < kBlockRows; ++i) sums[i] *= pair_weight;
         DivideByPresent(axes, block, sums);
+      } else if (is_pair) {
+        for (std::size_t i = 0; i < kBlockRows; ++i) sums[i] >>= 1;
       } else if (total_weight > 1) {
         for (std::size_t i = 0; i < kBlockRows; ++i)
           sums[i] = static_cast<std::int32_t>((static_cast<double>(sums[i]) + 0.5) * reciprocal);
@@ -201,62 +253,71 @@ struct WeightedShares {
 // --- balance score ---
 
 struct Balance {
-  BERTH_KERNEL double Fraction(std::int64_t used, double capacity) {
-    const double fraction = SmallToDouble(used) / capacity;
+  template <VectorLevel kLevel>
+  BERTH_KERNEL double Fraction(std::int64_t used, double capacity, double inverse) {
+    const double fraction = SmallQuotient<kLevel>(SmallToDouble<kLevel>(used), capacity, inverse);
     return fraction > 1 ? 1 : fraction;
   }
+  // Half of a number has no rounding error, so the fused subtraction rounds as the separate one.
+  template <VectorLevel kLevel>
   BERTH_KERNEL std::int32_t Evenness(double a, double b) {
-    return Truncated((1 - __builtin_fabs((a - b) / 2)) * 100);
+    const double difference = __builtin_fabs(a - b);
+    return Truncated((kHasFusedMultiply<kLevel> ? __builtin_fma(difference, -0.5, 1.0) : 1 - difference / 2) *
+                     100);
   }
 
-  // Upper bits of `wide` are set if a number is too large.
-  BERTH_KERNEL std::int32_t Row(std::int64_t request_a, std::int64_t request_b, std::int64_t capacity_a,
-                                std::int64_t used_a, std::int64_t capacity_b, std::int64_t used_b,
-                                std::uint64_t& wide) {
-    const std::int64_t sum_a = WrapAdd(used_a, request_a);
-    const std::int64_t sum_b = WrapAdd(used_b, request_b);
-    wide |= static_cast<std::uint64_t>(capacity_a | used_a | sum_a | capacity_b | used_b | sum_b);
-    const double whole_a = SmallToDouble(capacity_a == 0 ? 1 : capacity_a);
-    const double whole_b = SmallToDouble(capacity_b == 0 ? 1 : capacity_b);
-    const std::int32_t with_pod = Evenness(Fraction(sum_a, whole_a), Fraction(sum_b, whole_b));
-    const std::int32_t without_pod = Evenness(Fraction(used_a, whole_a), Fraction(used_b, whole_b));
+  // The numbers of one resource in one row.
+  struct Number {
+    std::int64_t capacity;
+    double inverse;
+    std::int64_t used, request;
+  };
+  template <VectorLevel kLevel>
+  BERTH_KERNEL std::int32_t Row(const Number& a, const Number& b, Seen& seen) {
+    const std::int64_t sum_a = WrapAdd(a.used, a.request);
+    const std::int64_t sum_b = WrapAdd(b.used, b.request);
+    seen.numbers |= static_cast<std::uint64_t>(a.capacity | a.used | sum_a);
+    seen.numbers |= static_cast<std::uint64_t>(b.capacity | b.used | sum_b);
+    const double whole_a = SmallToDouble<kLevel>(a.capacity);
+    const double whole_b = SmallToDouble<kLevel>(b.capacity);
+    const std::int32_t with_pod = Evenness<kLevel>(Fraction<kLevel>(sum_a, whole_a, a.inverse),
+                                                   Fraction<kLevel>(sum_b, whole_b, b.inverse));
+    const std::int32_t without_pod = Evenness<kLevel>(Fraction<kLevel>(a.used, whole_a, a.inverse),
+                                                      Fraction<kLevel>(b.used, whole_b, b.inverse));
     // Rows that lack one of the resources count as balanced with and without the pod. The sum is not
     // negative.
-    const bool both = (capacity_a != 0) & (capacity_b != 0);
+    const bool both = (a.capacity != 0) & (b.capacity != 0);
     return 50 + ((50 + (both ? with_pod - without_pod : 0)) >> 1);
   }
 
-  BERTH_KERNEL std::uint64_t Block(std::int64_t request_a, std::int64_t request_b,
-                                   const std::int64_t* __restrict capacity_a,
-                                   const std::int64_t* __restrict used_a,
-                                   const std::int64_t* __restrict capacity_b,
-                                   const std::int64_t* __restrict used_b, std::int32_t* __restrict out) {
-    std::uint64_t wide = 0;
-    for (std::size_t i = 0; i < kBlockRows; ++i)
-      out[i] = Row(request_a, request_b, capacity_a[i], used_a[i], capacity_b[i], used_b[i], wide);
-    return wide;
+  template <VectorLevel kLevel>
+  BERTH_KERNEL Seen Block(const AxisBlock& a, const AxisBlock& b, std::int32_t* __restrict out) {
+    Seen seen;
+    for (std::size_t i = 0; i < kBlockRows; ++i) {
+      out[i] = Row<kLevel>({a.capacity[i], a.inverse[i], a.used[i], a.request},
+                           {b.capacity[i], b.inverse[i], b.used[i], b.request}, seen);
+    }
+    return seen;
   }
 
-  template <VectorLevel>
+  template <VectorLevel kLevel>
   BERTH_KERNEL void Run(const ResourceAxis* a, const ResourceAxis* b, RowSet::Blocks feasible,
                         std::span<std::uint8_t> out, Word* left) {
-    std::int64_t padding[4][kBlockRows];
+    AxisBlock::Padding padding[2];
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (AreFew(feasible[block])) {
         ForEachIn(feasible[block], block, [&](std::size_t row) __attribute__((always_inline)) {
-          std::uint64_t seen = 0;
-          out[row] = static_cast<std::uint8_t>(Row(a->request, b->request, a->capacity[row], a->used[row],
-                                                   b->capacity[row], b->used[row], seen));
-          if (seen >> kSmallBits != 0) left[block] |= Word{1} << (row % kBlockRows);
+          Seen seen;
+          out[row] = static_cast<std::uint8_t>(
+              Row<kLevel>({a->capacity[row], InverseOf(*a, row), a->used[row], a->request},
+                          {b->capacity[row], InverseOf(*b, row), b->used[row], b->request}, seen));
+          if (!seen.AllBelow(kQuotientBits)) left[block] |= Word{1} << (row % kBlockRows);
         });
         continue;
       }
       std::int32_t scores[kBlockRows];
-      const std::uint64_t wide =
-          Block(a->request, b->request, BlockOf(a->capacity, block, padding[0]),
-                BlockOf(a->used, block, padding[1]), BlockOf(b->capacity, block, padding[2]),
-                BlockOf(b->used, block, padding[3]), scores);
-      if (wide >> kSmallBits != 0) {
+      const Seen seen = Block<kLevel>(BlockOf(*a, block, padding[0]), BlockOf(*b, block, padding[1]), scores);
+      if (!seen.AllBelow(kQuotientBits)) {
         left[block] |= feasible[block];
         continue;
       }

@@ -24,6 +24,7 @@ void AddCrowded(std::span<const std::int64_t> pods, std::span<const std::int64_t
 // One resource of a scheduling attempt: its columns, the pod's request and the weight.
 struct ResourceAxis {
   std::span<const std::int64_t> capacity;
+  std::span<const double> inverse;  // SmallInverse(capacity), by row; empty: it is computed
   std::span<const std::int64_t> used;
   std::int64_t request = 0;
   std::int64_t weight = 1;
@@ -35,11 +36,11 @@ enum class Allocation { kLeast, kMost };
 // Writes the weighted mean of free (kLeast) or used (kMost) resources, in percent; a resource with zero
 // capacity is excluded on that node. Weights must be positive with a sum of at most kMaxWeightSum. Fills
 // `out` for the feasible rows except those added to `left`: rows with numbers that are negative or at least
-// 2^45, and rows in the same block.
+// 2^44, and rows in the same block.
 void ScoreAllocation(Allocation strategy, std::span<const ResourceAxis> axes, const RowSet& feasible,
                      std::span<std::uint8_t> out, RowSet& left, VectorLevel level = BestVectorLevel());
 
-// Writes the change of balance between two fractions. As above; the limit is 2^52.
+// Writes the change of balance between two fractions. As above; the limit is 2^50.
 void ScoreBalance(const ResourceAxis& a, const ResourceAxis& b, const RowSet& feasible,
                   std::span<std::uint8_t> out, RowSet& left, VectorLevel level = BestVectorLevel());
 
