@@ -62,9 +62,9 @@ void RecordSourceEvent(const load_metrics::SourceChange& change, const api::PodP
     event.type = ports::Event::Type::kWarning;
     event.reason = "MeasurementsFailed";
     event.note = fmt::format(
-        "Metric source {} failed: {}. Its last values are used until holdFor ends; then its signals are "
-        "ignored.",
-        change.source, change.error);
+        "Metric source {} failed: {}. {}", change.source, change.error,
+        change.has_answered ? "Its last values are used until holdFor ends; then its signals are ignored."
+                            : "Its signals are ignored until it answers.");
   } else {
     event.reason = "MeasurementsRecovered";
     event.note = fmt::format("Metric source {} recovered.", change.source);

@@ -132,6 +132,7 @@ class Rounds {
     metrics_.duration.Observe(std::chrono::duration<double>(parts_.loop.Now() - began_).count());
     if (read) {
       metrics_.answered.Add();
+      has_answered_ = true;
       target->error.clear();
       Deliver(std::move(answer));
     } else {
@@ -282,12 +283,13 @@ class Rounds {
 
   void Report(const std::string& error) {
     if (failing_) {
-      log::Warning("Metric source unavailable; using the last values until they expire",
+      log::Warning(has_answered_ ? "Metric source unavailable; using the last values until they expire"
+                                 : "Metric source unavailable; its signals have no values yet",
                    {{"source", settings_.name}, {"err", error}});
     } else {
       log::Info("Metric source available again", {{"source", settings_.name}});
     }
-    if (parts_.on_source_change) parts_.on_source_change({settings_.name, failing_, error});
+    if (parts_.on_source_change) parts_.on_source_change({settings_.name, failing_, has_answered_, error});
   }
 
   void Rest() {
@@ -312,6 +314,7 @@ class Rounds {
   MonoTime began_{};
   std::size_t outstanding_ = 0;
   bool failing_ = false;
+  bool has_answered_ = false;  // at least one query, ever
 };
 
 }  // namespace

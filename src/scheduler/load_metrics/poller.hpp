@@ -26,6 +26,7 @@ namespace berth::load_metrics {
 struct SourceChange {
   std::string source;
   bool failing = false;
+  bool has_answered = false;  // at least one query, ever: otherwise there are no last values
   std::string error;
 };
 

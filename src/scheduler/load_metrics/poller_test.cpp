@@ -40,8 +40,9 @@ struct PollerTest : ::testing::Test {
                   .access = environment.parts(),
                   .on_source_change =
                       [this](const SourceChange& n) {
-                        changes.push_back(
-                            fmt::format("{} {}", n.source, n.failing ? "fails: " + n.error : "is available"));
+                        changes.push_back(fmt::format("{} {}{}", n.source,
+                                                      n.failing ? "fails: " + n.error : "is available",
+                                                      n.has_answered ? "" : " (no values yet)"));
                       }});
     if (!started) {
       error = started.error().message;
@@ -103,6 +104,13 @@ TEST_F(PollerTest, AFailedSourceIsReportedOnceAndItsValuesAreHeld) {
   EXPECT_EQ(ValueOf(cpu, "n1"), "6");
   EXPECT_THAT(changes, ElementsAre("http://p:9090 fails: cpu: p:9090: connection refused",
                                    "http://p:9090 is available"));
+}
+
+TEST_F(PollerTest, ASourceThatHasNeverAnsweredIsReportedWithoutValues) {
+  Declare("cpu");
+  environment.hosts["p"] = Refused;
+  Start();
+  EXPECT_THAT(changes, ElementsAre("http://p:9090 fails: cpu: p:9090: connection refused (no values yet)"));
 }
 
 TEST_F(PollerTest, AtTheStartAFailedPollIsRepeatedSoon) {

@@ -332,7 +332,7 @@ class SnapshotsTest : public ::testing::Test {
   void Record(std::uint64_t seed, std::string_view config, std::uint64_t total = 1u << 30) {
     Recorded recorded(directory_, {.total = total, .full_file = 1}, config);
     RandomCluster cluster(recorded, seed);
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < kSteps; ++i) {
       cluster.Change();
       if (i % 40 == 0) recorded.Flush();
     }
@@ -396,6 +396,7 @@ class SnapshotsTest : public ::testing::Test {
 
   static constexpr bool kAll = testing::Repetitions(8) == 8;
   static constexpr std::size_t kStride = kAll ? 1 : 24;
+  static constexpr int kSteps = kAll ? 400 : 160;  // changes of a recording
 
   const berth::testing::TemporaryDirectory temporary_;
   const fs::path directory_ = temporary_.path() / "run";
