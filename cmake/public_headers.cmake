@@ -7,6 +7,7 @@ set(BERTH_PUBLIC_HEADERS
   scheduler/framework/handle.hpp          # the scheduler's services
   scheduler/framework/factory.hpp         # creation of plugins
   scheduler/framework/typed_args.hpp      # arguments
+  scheduler/framework/event_cache.hpp     # what hints compute once per event
   scheduler/framework/saved_state.hpp     # state in recordings
   scheduler/framework/queued_pod.hpp      # for QueueSort
   scheduler/framework/filter_outcome.hpp  # for PostFilter

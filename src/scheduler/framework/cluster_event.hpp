@@ -76,10 +76,12 @@ struct ClusterEvent {
   bool wildcard() const { return resource == EventResource::kAny && action == kAllActions; }
 };
 
+class EventCache;
 // The object of an event (api::Pod, api::Node, ...) before and after. Both are null: a wildcard event.
 struct EventObjects {
-  std::shared_ptr<const void> before;  // null: created
-  std::shared_ptr<const void> after;   // null: deleted
+  std::shared_ptr<const void> before;      // null: created
+  std::shared_ptr<const void> after;       // null: deleted
+  std::shared_ptr<EventCache> cache = {};  // for ComputeOnce (scheduler/framework/event_cache.hpp)
 
   template <class T>
   const T* Before() const {

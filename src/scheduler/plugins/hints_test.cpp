@@ -4,6 +4,7 @@
 
 #include <ctime>
 
+#include "scheduler/framework/event_cache.hpp"
 #include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 #include "scheduler/plugins/node_affinity/node_affinity.hpp"
 #include "scheduler/plugins/node_declared_features/node_declared_features.hpp"
@@ -532,6 +533,100 @@ TEST_F(HintTest, VolumeBindingEvents) {
   EXPECT_EQ(Added(*plugin, incoming, EventResource::kCSIStorageCapacity, small), Hint::kQueue);
   EXPECT_EQ(Updated(*plugin, incoming, EventResource::kCSIStorageCapacity, small, large), Hint::kQueue);
   EXPECT_EQ(Updated(*plugin, incoming, EventResource::kCSIStorageCapacity, large, small), Hint::kSkip);
+}
+
+// --- objects of events ---
+
+// An event is evaluated for every waiting pod. A second event with the cache of the first shows what the
+// second hint reads again: nothing.
+TEST_F(HintTest, WhatDependsOnTheEventOnlyIsComputedOnce) {
+  const auto share = [](const auto& object) {
+    return std::make_shared<const std::decay_t<decltype(object)>>(object);
+  };
+  const auto disk = DiskVolume(api::Volume::Source::kAwsElasticBlockStore, "vol-1");
+  PodBuilder repelled = MakePod("waiting").Label("app", "waiting");
+  repelled.raw().spec.pod_anti_affinity.emplace().required = {ToApp("db")};
+  PodBuilder repelling = Placed("other");
+  repelling.raw().spec.pod_anti_affinity.emplace().required = {ToApp("waiting")};
+  const std::unique_ptr<framework::Plugin> restrictions = cluster.Make<VolumeRestrictions>();
+  const std::unique_ptr<framework::Plugin> limits = cluster.Make<NodeVolumeLimits>();
+  const std::unique_ptr<framework::Plugin> affinity = cluster.Make<InterPodAffinity>();
+  constexpr ClusterEvent kPodDeleted{EventResource::kAssignedPod, framework::kDelete, "AssignedPodDelete"};
+  constexpr ClusterEvent kCsiNodeUpdated{EventResource::kCSINode, framework::kUpdate, "CSINodeUpdate"};
+  const struct {
+    const char* what;
+    const framework::Plugin& plugin;
+    PodBuilder waiting;
+    ClusterEvent event;
+    EventObjects helps, does_not;
+  } rows[] = {
+      {"disks of the deleted pod",
+       *restrictions,
+       PodWith("w", {disk}),
+       kPodDeleted,
+       {PodWith("g", {disk}).OnNode("n").Share(), nullptr},
+       {MakePod("g").OnNode("n").Share(), nullptr}},
+      {"claims of the deleted pod",
+       *restrictions,
+       PodWith("w", {ClaimVolume("c")}),
+       kPodDeleted,
+       {PodWith("g", {ClaimVolume("c")}).OnNode("n").Share(), nullptr},
+       {MakePod("g").OnNode("n").Share(), nullptr}},
+      {"limits of a CSINode",
+       *limits,
+       MakePod("w"),
+       kCsiNodeUpdated,
+       {share(MakeCsiNode("n", {{"d", 1}})), share(MakeCsiNode("n", {{"d", 2}}))},
+       {share(MakeCsiNode("n", {{"d", 2}})), share(MakeCsiNode("n", {{"d", 2}}))}},
+      {"labels of the deleted pod",
+       *affinity,
+       repelled,
+       kPodDeleted,
+       {Placed("db").Share(), nullptr},
+       {Placed("web").Share(), nullptr}},
+      {"labels before and after",
+       *affinity,
+       repelled,
+       kPodRelabelled,
+       {Placed("db").Share(), Placed("web").Share()},
+       {Placed("db").Share(), Placed("db").Share()}},
+      {"terms of the deleted pod",
+       *affinity,
+       MakePod("w").Label("app", "waiting"),
+       kPodDeleted,
+       {repelling.Share(), nullptr},
+       {Placed("other").Share(), nullptr}},
+  };
+  for (const auto& row : rows) {
+    const EventObjects first = framework::WithCache(row.helps);
+    EventObjects second = row.does_not;
+    ASSERT_EQ(HintOf(row.plugin, row.waiting, row.event, second), Hint::kSkip) << row.what;
+    EXPECT_EQ(HintOf(row.plugin, row.waiting, row.event, first), Hint::kQueue) << row.what;
+    second.cache = first.cache;
+    EXPECT_EQ(HintOf(row.plugin, row.waiting, row.event, second), Hint::kQueue) << row.what;
+  }
+}
+
+TEST_F(HintTest, OfDriversWithOneNameTheLastOneCounts) {
+  const auto plugin = cluster.Make<NodeVolumeLimits>();
+  const auto limits = [](std::vector<api::CSINode::Driver> drivers) {
+    return MakeCsiNode("n", std::move(drivers));
+  };
+  const struct {
+    const char* what;
+    api::CSINode before, after;
+    Hint hint;
+  } rows[] = {
+      {"equal to the first", limits({{"d", 9}, {"d", 1}}), limits({{"d", 9}}), Hint::kQueue},
+      {"equal to the last", limits({{"d", 1}, {"d", 9}}), limits({{"d", 9}}), Hint::kSkip},
+      {"the last has no limit", limits({{"d", 9}, {"d", std::nullopt}}), limits({{"d", 1}}), Hint::kQueue},
+      {"one of two grew", limits({{"d", 5}}), limits({{"d", 6}, {"d", 1}}), Hint::kQueue},
+      {"a new driver", limits({{"d", 5}}), limits({{"d", 5}, {"e", 1}}), Hint::kQueue},
+      {"another driver has the limit", limits({{"e", 5}}), limits({{"d", 0}}), Hint::kSkip},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(Updated(*plugin, MakePod(), EventResource::kCSINode, row.before, row.after), row.hint)
+        << row.what;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "scheduler/framework/event_cache.hpp"
 #include "scheduler/queue/event_labels.hpp"
 #include "scheduler/queue/queue_metrics.hpp"
 
@@ -201,8 +202,9 @@ void SchedulingQueue::MoveAll(const ClusterEvent& event, const EventObjects& obj
                               const Concerned& concerned) {
   if (unschedulable_.empty() && in_flight_.empty()) return;
   if (!event.wildcard() && !policy_.IsAnyRegistered(event)) return;
+  const EventObjects cached = framework::WithCache(objects);
   const bool many = with_deferred_ > 0 || unschedulable_.size() > evaluations_left_;
-  if (many && !concerned) return Defer(event, objects);
+  if (many && !concerned) return Defer(event, cached);
   std::vector<Entry*> entries;
   std::size_t evaluations = 0;
   for (Entry* entry : unschedulable_) {
@@ -213,7 +215,7 @@ void SchedulingQueue::MoveAll(const ClusterEvent& event, const EventObjects& obj
     evaluations += SizeOf(*entry);
   }
   evaluations_left_ -= std::min(evaluations_left_, evaluations);
-  Move(entries, event, objects);
+  Move(entries, event, cached);
 }
 
 void SchedulingQueue::Move(const std::vector<Entry*>& entries, const ClusterEvent& event,

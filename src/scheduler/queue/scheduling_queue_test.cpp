@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
+#include "scheduler/framework/event_cache.hpp"
 #include "testing/builders.hpp"
 
 namespace berth::queue {
@@ -50,8 +51,10 @@ class FakePolicy final : public QueuePolicy {
     return found != hopes.end() && found->second.Matches(event);
   }
   framework::Requeue EvaluateHint(const QueuedPod& pod, const ClusterEvent& event,
-                                  const framework::EventObjects&) const override {
+                                  const framework::EventObjects& objects) const override {
     called_profile = pod.profile;
+    ++hints;
+    framework::ComputeOnce<int>(objects, [&] { return ++prepared; });
     const auto hopes_so = [&](const std::string& plugin) { return IsRegisteredBy(0, plugin, event); };
     if (std::ranges::any_of(pod.pending, hopes_so)) return framework::Requeue::kImmediately;
     return std::ranges::any_of(pod.rejectors, hopes_so) ? framework::Requeue::kAfterBackoff
@@ -60,6 +63,8 @@ class FakePolicy final : public QueuePolicy {
   std::map<std::string, ClusterEvent> hopes{
       {"Fit", kPodDelete}, {"Affinity", kNodeAdd}, {"Gates", kGatesGone}};
   mutable std::uint32_t called_profile = 99;
+  mutable int hints = 0;     // that were evaluated
+  mutable int prepared = 0;  // how often a hint computed what depends on the event only
 };
 
 class QueueTest : public ::testing::Test {
@@ -503,6 +508,24 @@ TEST_F(QueueTest, EventsCanBeLimitedToSomePods) {
   EXPECT_EQ(Pop(), "low");
 }
 
+TEST_F(QueueTest, AllHintsOfAnEventShareWhatTheyCompute) {
+  for (const auto* name : {"a", "b", "c"}) {
+    Add(MakePod(name));
+    Pop();
+    Reject("Affinity");
+  }
+  Add(MakePod("flying"));
+  Pop();
+  for (int event = 1; event <= 2; ++event) {
+    PublishEvent(kPodDelete);
+    EXPECT_EQ(policy.hints, 3 * event);
+    EXPECT_EQ(policy.prepared, event);
+  }
+  Reject("Affinity");
+  EXPECT_EQ(policy.hints, 8) << "both events, for the pod that was in flight";
+  EXPECT_EQ(policy.prepared, 2);
+}
+
 TEST_F(QueueTest, TheStrongestHintOfAllEventsDuringAnAttemptCounts) {
   Add(MakePod("a"));
   Pop();
@@ -734,6 +757,13 @@ TEST_F(DeferredTest, HintsAreEvaluatedInSteps) {
   EXPECT_EQ(few.sizes().active, 3U);
   EXPECT_EQ(few.sizes().unschedulable, 2U);
   EXPECT_FALSE(few.EvaluateDeferred());
+}
+
+TEST_F(DeferredTest, HintsInDifferentStepsShareWhatTheyCompute) {
+  for (int i = 0; i < 2; ++i) few.MoveAll(kNodeAdd, {});
+  Steps();
+  EXPECT_EQ(policy.hints, 8) << "two for each of three pods; the first event moves the two others";
+  EXPECT_EQ(policy.prepared, 2);
 }
 
 TEST_F(DeferredTest, EveryDeferredEventIsEvaluated) {

@@ -17,6 +17,7 @@
 #include "recording.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/cycle/cluster_events.hpp"
+#include "scheduler/framework/event_cache.hpp"
 #include "testing/replay_main.hpp"
 
 namespace berth::replay {
@@ -91,7 +92,7 @@ class Scenario {
   template <class T>
   std::vector<ClusterEvent> EventsOf(const ports::Change<T>& change, const std::string& key,
                                      EventObjects& objects) const {
-    objects = {change.before, change.after};
+    objects = framework::WithCache({change.before, change.after});
     if constexpr (std::is_same_v<T, api::Node>) {
       if (change.before == nullptr) return {cycle::kNodeAdded};
       if (change.after == nullptr) return {cycle::kNodeDeleted};

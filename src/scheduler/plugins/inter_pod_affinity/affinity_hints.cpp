@@ -1,6 +1,7 @@
 // Queueing hints of InterPodAffinity.
 #include <algorithm>
 
+#include "scheduler/framework/event_cache.hpp"
 #include "scheduler/plugins/inter_pod_affinity/inter_pod_affinity.hpp"
 
 namespace berth::plugins {
@@ -8,6 +9,16 @@ namespace {
 
 using cluster::AffinityTermPtr;
 using framework::Hint;
+
+// Of the pod of an event. Null: created or deleted.
+struct EventLabels {
+  cluster::PodLabelsPtr before;
+  cluster::PodLabelsPtr after;
+};
+
+struct TermsOfDeletedPod {
+  cluster::PodAffinityPtr terms;  // null: none
+};
 
 struct LabelChange {
   const std::string* before;
@@ -25,10 +36,10 @@ LabelChange Along(const AffinityTermPtr& term, const api::Node& before, const ap
 
 std::vector<framework::EventRegistration> InterPodAffinity::EventsToRegister() const {
   using namespace framework;
-  return {WhenAssignedPod(kAdd | kUpdatePodLabel | kDelete,
-                          [this](const cluster::PodInfo& pod, const api::Pod* before, const api::Pod* after) {
-                            return AfterAssignedPod(pod, before, after);
-                          }),
+  return {{EventResource::kAssignedPod, kAdd | kUpdatePodLabel | kDelete,
+           [this](const cluster::PodInfo& pod, const EventObjects& objects) {
+             return AfterAssignedPod(pod, objects);
+           }},
           {EventResource::kTargetPod, kUpdatePodLabel},
           WhenNode(kAdd | kUpdateNodeLabel,
                    [this](const cluster::PodInfo& pod, const api::Node* before, const api::Node* after) {
@@ -36,8 +47,11 @@ std::vector<framework::EventRegistration> InterPodAffinity::EventsToRegister() c
                    })};
 }
 
-Expected<Hint> InterPodAffinity::AfterAssignedPod(const cluster::PodInfo& waiting, const api::Pod* before,
-                                                  const api::Pod* after) const {
+// The pod of the event may have thousands of labels and terms: they are compiled once for all waiting pods.
+Expected<Hint> InterPodAffinity::AfterAssignedPod(const cluster::PodInfo& waiting,
+                                                  const framework::EventObjects& objects) const {
+  const api::Pod* const before = objects.Before<api::Pod>();
+  const api::Pod* const after = objects.After<api::Pod>();
   const auto elsewhere = [](const api::Pod* pod) {
     return pod != nullptr && !framework::IsBoundOrNominated(*pod);
   };
@@ -53,16 +67,21 @@ Expected<Hint> InterPodAffinity::AfterAssignedPod(const cluster::PodInfo& waitin
       return counters_.Selects(term->clause(), labels);
     });
   };
-  const auto labels_of = [&](const api::Pod& pod) { return cluster::LabelsOf(pod, symbols_); };
+  const auto labels = framework::ComputeOnce<EventLabels>(objects, [&] {
+    const auto of = [&](const api::Pod* pod) {
+      return pod == nullptr ? nullptr : cluster::LabelsOf(*pod, symbols_);
+    };
+    return EventLabels{of(before), of(after)};
+  });
   if (before != nullptr && after != nullptr) {
-    const auto old_labels = labels_of(*before);
-    const auto new_labels = labels_of(*after);
-    return framework::QueueIf((!matches_all(*old_labels) && matches_all(*new_labels)) ||
-                              (matches_anti(*old_labels) && !matches_anti(*new_labels)));
+    return framework::QueueIf((!matches_all(*labels->before) && matches_all(*labels->after)) ||
+                              (matches_anti(*labels->before) && !matches_anti(*labels->after)));
   }
-  if (after != nullptr) return framework::QueueIf(matches_all(*labels_of(*after)));
-  if (matches_anti(*labels_of(*before))) return Hint::kQueue;
-  const auto gone = cluster::AffinityOf(*before, symbols_);
+  if (after != nullptr) return framework::QueueIf(matches_all(*labels->after));
+  if (matches_anti(*labels->before)) return Hint::kQueue;
+  const auto deleted = framework::ComputeOnce<TermsOfDeletedPod>(
+      objects, [&] { return TermsOfDeletedPod{cluster::AffinityOf(*before, symbols_)}; });
+  const cluster::PodAffinityTerms* const gone = deleted->terms.get();
   if (gone == nullptr) return Hint::kSkip;
   if (!gone->required_anti_valid) return Invalid(gone->error);
   return framework::QueueIf(std::ranges::any_of(gone->required_anti, [&](const AffinityTermPtr& term) {

@@ -90,8 +90,8 @@ class InterPodAffinity final : public framework::PreFilterExtensionsPlugin,
                              framework::ReasonId reason, const DryRunChanges& changes, RowSet& alive,
                              framework::Rejections& out) const;
 
-  Expected<framework::Hint> AfterAssignedPod(const cluster::PodInfo& waiting, const api::Pod* before,
-                                             const api::Pod* after) const;
+  Expected<framework::Hint> AfterAssignedPod(const cluster::PodInfo& waiting,
+                                             const framework::EventObjects& objects) const;
   Expected<framework::Hint> AfterNode(const cluster::PodInfo& waiting, const api::Node* before,
                                       const api::Node* after) const;
 

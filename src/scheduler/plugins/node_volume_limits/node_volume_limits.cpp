@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <string_view>
 
+#include "base/seeded_hash.hpp"
 #include "base/text_map.hpp"
 #include "kubernetes/api/csi_migration.hpp"
+#include "scheduler/framework/event_cache.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -38,18 +42,27 @@ void AddFull(const cluster::VolumesInUse::Driver& driver, std::int32_t count, co
   }
 }
 
-Hint AfterCsiNodeUpdate(const api::CSINode& before, const api::CSINode& after) {
-  const auto count_in = [](const api::CSINode& node, const std::string& name) {
-    std::int32_t count = 0;
-    for (const auto& driver : node.drivers) {
-      if (driver.name == name) count = driver.count.value_or(0);
-    }
-    return count;
-  };
+// Of the update of a CSINode: whether the limit of a driver grew.
+struct LimitGrowth {
+  bool any = false;
+};
+
+// A CSINode may list thousands of drivers; of equal names the last one counts.
+LimitGrowth GrowthOf(const api::CSINode& before, const api::CSINode& after) {
+  boost::unordered_flat_map<std::string_view, std::int32_t, SeededHash> counts;
+  for (const api::CSINode::Driver& driver : before.drivers)
+    counts.insert_or_assign(driver.name, driver.count.value_or(0));
   const bool grew = std::ranges::any_of(after.drivers, [&](const api::CSINode::Driver& driver) {
-    return driver.count.value_or(0) > count_in(before, driver.name);
+    const auto known = counts.find(driver.name);
+    return driver.count.value_or(0) > (known == counts.end() ? 0 : known->second);
   });
-  return framework::QueueIf(grew);
+  return {grew};
+}
+
+Hint AfterCsiNodeUpdate(const framework::EventObjects& objects) {
+  const auto growth = framework::ComputeOnce<LimitGrowth>(
+      objects, [&] { return GrowthOf(*objects.Before<api::CSINode>(), *objects.After<api::CSINode>()); });
+  return framework::QueueIf(growth->any);
 }
 
 Expected<Hint> AfterDetachment(const api::Pod& waiting, const api::VolumeAttachment& gone) {
@@ -169,9 +182,8 @@ void NodeVolumeLimits::AddExceeded(const std::string& driver_name,
 std::vector<framework::EventRegistration> NodeVolumeLimits::EventsToRegister() const {
   using namespace framework;
   return {{EventResource::kCSINode, kAdd},
-          When<api::CSINode>(EventResource::kCSINode, kUpdate,
-                             [](const cluster::PodInfo&, const api::CSINode* before,
-                                const api::CSINode* after) { return AfterCsiNodeUpdate(*before, *after); }),
+          {EventResource::kCSINode, kUpdate,
+           [](const cluster::PodInfo&, const EventObjects& objects) { return AfterCsiNodeUpdate(objects); }},
           WhenAssignedPod(kDelete,
                           [](const cluster::PodInfo&, const api::Pod* gone, const api::Pod*) {
                             return framework::QueueIf(IsBoundOrNominated(*gone) && HasCountable(*gone));

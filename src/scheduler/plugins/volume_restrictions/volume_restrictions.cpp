@@ -9,6 +9,7 @@
 #include "base/row_set.hpp"
 #include "scheduler/cluster/disks_in_use.hpp"
 #include "scheduler/cluster/volumes_in_use.hpp"
+#include "scheduler/framework/event_cache.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -22,30 +23,41 @@ bool UsesClaim(const api::Pod& pod, const std::string& claim) {
       pod.spec.volumes, [&](const Volume& volume) { return cluster::IsClaim(volume) && volume.id == claim; });
 }
 
-// A pod may have thousands of volumes: no function compares each with each.
-bool SharesADisk(const api::Pod& a, const api::Pod& b) {
-  cluster::DisksInUse disks;  // of a single node
-  for (const Volume& volume : b.spec.volumes) disks.Add(0, volume);
+// The volumes of a deleted pod. It and the waiting pods may have thousands: no function compares each with
+// each, and the tables are built once for all waiting pods.
+struct FreedVolumes {
+  cluster::DisksInUse disks;             // of a single node
+  std::vector<std::string_view> claims;  // sorted
+};
+
+FreedVolumes VolumesOf(const api::Pod& gone) {
+  FreedVolumes freed;
+  for (const Volume& volume : gone.spec.volumes) {
+    freed.disks.Add(0, volume);
+    if (cluster::IsClaim(volume)) freed.claims.push_back(volume.id);
+  }
+  std::ranges::sort(freed.claims);
+  return freed;
+}
+
+bool SharesADisk(const api::Pod& pod, const cluster::DisksInUse& disks) {
   if (disks.size() == 0) return false;
   RowSet conflicts(1);
-  for (const Volume& volume : a.spec.volumes) disks.AddConflicts(volume, conflicts);
+  for (const Volume& volume : pod.spec.volumes) disks.AddConflicts(volume, conflicts);
   return !conflicts.Empty();
 }
 
-std::vector<std::string_view> ClaimsOf(const api::Pod& pod) {
-  std::vector<std::string_view> claims;
-  for (const Volume& volume : pod.spec.volumes) {
-    if (cluster::IsClaim(volume)) claims.push_back(volume.id);
-  }
-  std::ranges::sort(claims);
-  return claims;
-}
-
-bool SharesAClaim(const api::Pod& a, const api::Pod& b) {
-  const std::vector<std::string_view> claims = ClaimsOf(b);
-  return std::ranges::any_of(a.spec.volumes, [&](const Volume& volume) {
+bool SharesAClaim(const api::Pod& pod, const std::vector<std::string_view>& claims) {
+  return std::ranges::any_of(pod.spec.volumes, [&](const Volume& volume) {
     return cluster::IsClaim(volume) && std::ranges::binary_search(claims, std::string_view(volume.id));
   });
+}
+
+framework::Hint AfterDeletion(const api::Pod& waiting, const framework::EventObjects& objects) {
+  const api::Pod& gone = *objects.Before<api::Pod>();
+  if (gone.metadata.ns != waiting.metadata.ns) return framework::Hint::kSkip;
+  const auto freed = framework::ComputeOnce<FreedVolumes>(objects, [&] { return VolumesOf(gone); });
+  return framework::QueueIf(SharesADisk(waiting, freed->disks) || SharesAClaim(waiting, freed->claims));
 }
 
 }  // namespace
@@ -119,13 +131,10 @@ void VolumeRestrictions::Filter(const Attempt& attempt, const RowSet& candidates
 std::vector<framework::EventRegistration> VolumeRestrictions::EventsToRegister() const {
   using namespace framework;
   return {
-      WhenAssignedPod(kDelete,
-                      [](const cluster::PodInfo& waiting, const api::Pod* gone, const api::Pod*) {
-                        const api::Pod& pod = *waiting.pod;
-                        const bool helps = gone->metadata.ns == pod.metadata.ns &&
-                                           (SharesADisk(pod, *gone) || SharesAClaim(pod, *gone));
-                        return framework::QueueIf(helps);
-                      }),
+      {EventResource::kAssignedPod, kDelete,
+       [](const cluster::PodInfo& waiting, const EventObjects& objects) {
+         return AfterDeletion(*waiting.pod, objects);
+       }},
       {EventResource::kNode, kAdd},
       When<api::PersistentVolumeClaim>(EventResource::kPersistentVolumeClaim, kAdd,
                                        [](const cluster::PodInfo& waiting, const api::PersistentVolumeClaim*,
