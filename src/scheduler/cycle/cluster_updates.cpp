@@ -178,9 +178,10 @@ void ClusterUpdates::ReleaseAssumedPod(const std::string& uid) {
 }
 
 void ClusterUpdates::RequeueAfterNomination(const api::PodPtr& pod) {
-  parts_.queue.MoveAll(kAssignedPodDeleted, {pod, nullptr}, [&](const framework::QueuedPod& other) {
-    return other.info.priority() <= pod->spec.priority;
-  });
+  parts_.queue.MoveAll(kAssignedPodDeleted, {pod, nullptr},
+                       [priority = pod->spec.priority](const framework::QueuedPod& other) {
+                         return other.info.priority() <= priority;
+                       });
 }
 
 std::optional<std::uint32_t> ClusterUpdates::ProfileOf(const api::Pod& pod) const {

@@ -360,7 +360,7 @@ void OutcomeHandler::OnBindingFailed(const QueuedPodPtr& pod, const std::string&
   } else {
     EndAttempt(pod, std::move(failure));
     parts_.queue.MoveAll(kAssignedPodDeleted, objects,
-                         [&](const QueuedPod& other) { return other.info.pod->metadata.uid != uid; });
+                         [uid](const QueuedPod& other) { return other.info.pod->metadata.uid != uid; });
   }
 }
 

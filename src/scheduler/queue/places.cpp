@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "scheduler/queue/object_size.hpp"
 #include "scheduler/queue/queue_metrics.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
 
@@ -94,6 +95,7 @@ SchedulingQueue::Entry& SchedulingQueue::Insert(QueuedPodPtr pod) {
   entry.state = pod.get();
   entry.pod = std::move(pod);
   entry.sequence = next_sequence_++;
+  entry.extra_work = ExtraEvaluations(SizeOfPod(*entry.pod->info.pod));
   by_key_.insert(&entry);
   return entry;
 }
@@ -132,6 +134,7 @@ void SchedulingQueue::Leave(Entry& entry) {
       unschedulable_[entry.slot] = unschedulable_.back();
       unschedulable_.pop_back();
       with_deferred_ -= HasDeferred(entry) ? 1 : 0;
+      extra_work_ -= entry.extra_work;
       break;
     case Place::kNone:
       return;
@@ -177,6 +180,11 @@ void SchedulingQueue::Enter(Entry& entry, Place place) {
       entry.slot = unschedulable_.size();
       unschedulable_.push_back(&entry);
       with_deferred_ += HasDeferred(entry) ? 1 : 0;
+      if (entry.is_group()) {
+        entry.extra_work = 0;
+        for (const Entry* member : entry.group->members) entry.extra_work += member->extra_work;
+      }
+      extra_work_ += entry.extra_work;
       break;
     default:
       BERTH_CHECK(false, place);

@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "scheduler/framework/event_cache.hpp"
 #include "scheduler/queue/event_labels.hpp"
+#include "scheduler/queue/object_size.hpp"
 #include "scheduler/queue/queue_metrics.hpp"
 
 namespace berth::queue {
@@ -86,6 +87,7 @@ void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
   entry->pod->info = std::move(info);
   entry->pod->priority = entry->pod->info.priority();
   entry->pod->profile = profile;
+  entry->extra_work = ExtraEvaluations(SizeOfPod(*entry->pod->info.pod));
   if (in_queue) Enter(ranked, place);
   nominator_.Update(had, entry->pod);
   if (place != Place::kUnschedulable) return;
@@ -202,20 +204,29 @@ void SchedulingQueue::MoveAll(const ClusterEvent& event, const EventObjects& obj
                               const Concerned& concerned) {
   if (unschedulable_.empty() && in_flight_.empty()) return;
   if (!event.wildcard() && !policy_.IsAnyRegistered(event)) return;
-  const EventObjects cached = framework::WithCache(objects);
-  const bool many = with_deferred_ > 0 || unschedulable_.size() > evaluations_left_;
-  if (many && !concerned) return Defer(event, cached);
+  const DeferredEvent one{event, framework::WithCache(objects), concerned,
+                          1 + ExtraEvaluations(SizeOfObjects(event, objects))};
+  const std::size_t pods = sizes_[static_cast<std::size_t>(QueueName::kUnschedulable)] +
+                           sizes_[static_cast<std::size_t>(QueueName::kGated)];
+  const std::size_t of_all = pods * one.evaluations_per_pod + extra_work_;
+  const bool many = with_deferred_ > 0 || (!concerned && of_all > evaluations_left_);
+  if (many) return Defer(one);
   std::vector<Entry*> entries;
   std::size_t evaluations = 0;
   for (Entry* entry : unschedulable_) {
-    bool any = !concerned;
-    if (concerned) ForEachPod(*entry, [&](Entry& pod) { any = any || concerned(*pod.pod); });
-    if (!any) continue;
+    if (concerned && !Concerns(*entry, concerned)) continue;
     entries.push_back(entry);
-    evaluations += SizeOf(*entry);
+    evaluations += EvaluationsOf(*entry, one.evaluations_per_pod);
   }
-  evaluations_left_ -= std::min(evaluations_left_, evaluations);
-  Move(entries, event, cached);
+  if (concerned && evaluations > evaluations_left_) return Defer(one);
+  Spend(evaluations);
+  Move(entries, event, one.objects);
+}
+
+bool SchedulingQueue::Concerns(Entry& entry, const Concerned& concerned) {
+  bool any = false;
+  ForEachPod(entry, [&](Entry& pod) { any = any || concerned(*pod.pod); });
+  return any;
 }
 
 void SchedulingQueue::Move(const std::vector<Entry*>& entries, const ClusterEvent& event,
@@ -239,11 +250,11 @@ bool SchedulingQueue::Move(Entry& entry, const ClusterEvent& event, const EventO
 
 // --- deferred events ---
 
-void SchedulingQueue::Defer(const ClusterEvent& event, const EventObjects& objects) {
-  if (!in_flight_.empty()) Note(event, objects);
+void SchedulingQueue::Defer(DeferredEvent event) {
+  if (!in_flight_.empty()) Note(event.event, event.objects);
   if (unschedulable_.empty()) return;
   if (deferred_.size() == options_.max_deferred_events) return RetryDeferred();
-  deferred_.push_back({event, objects});
+  deferred_.push_back(std::move(event));
   with_deferred_ = unschedulable_.size();
 }
 
@@ -274,14 +285,18 @@ bool SchedulingQueue::EvaluateDeferred() {
   while (with_deferred_ > 0 && evaluations_left_ > 0) {
     if (next_slot_ >= unschedulable_.size()) next_slot_ = 0;
     Entry& entry = *unschedulable_[next_slot_];
-    // Also for an entry without deferred events: the walk has a cost, too.
-    evaluations_left_ -= std::min(evaluations_left_, SizeOf(entry));
     if (!HasDeferred(entry)) {
+      Spend(SizeOf(entry));  // the walk has a cost, too
       ++next_slot_;
       continue;
     }
     const DeferredEvent& next = deferred_[entry.next_event - first_deferred_];
-    if (Move(entry, next.event, next.objects)) continue;
+    if (next.concerned && !Concerns(entry, next.concerned)) {
+      Spend(SizeOf(entry));
+    } else {
+      Spend(EvaluationsOf(entry, next.evaluations_per_pod));
+      if (Move(entry, next.event, next.objects)) continue;
+    }
     if (++entry.next_event == deferred_end()) --with_deferred_;
   }
   if (with_deferred_ > 0) return true;

@@ -57,7 +57,8 @@ struct QueueOptions {
   Duration max_backoff = std::chrono::seconds(10);  // 0: no back-off
   // after this time, an event is assumed to have been missed
   Duration max_in_unschedulable = std::chrono::minutes(5);
-  // Hints that are evaluated at once between two calls of EvaluateDeferred; further events are deferred.
+  // Hints that are evaluated at once between two calls of EvaluateDeferred; further events are deferred. A
+  // hint that reads large objects counts as several.
   std::size_t evaluations_per_step = 2000;
   std::size_t max_deferred_events = 4096;
 };
@@ -189,9 +190,10 @@ class SchedulingQueue {
   void EndGroup(const framework::QueuedGroup& group, GroupOutcome outcome);
 
   // Requeues the rejected pods for which the event returns a hint. `concerned`, if given, limits the pods.
-  // With very many rejected pods the event is deferred: its hints are evaluated by EvaluateDeferred, so that
-  // neither decisions nor further changes wait for them. Beyond max_deferred_events all pods with deferred
-  // events are retried instead. A pod that enters later is not affected by earlier events.
+  // With very many rejected pods, or large objects, the event is deferred: its hints are evaluated by
+  // EvaluateDeferred, so that neither decisions nor further changes wait for them. Beyond max_deferred_events
+  // all pods with deferred events are retried instead. A pod that enters later is not affected by earlier
+  // events. `concerned` may be called later; it must not refer to local variables.
   using Concerned = std::function<bool(const framework::QueuedPod&)>;
   void MoveAll(const framework::ClusterEvent& event, const framework::EventObjects& objects,
                const Concerned& concerned = nullptr);
@@ -298,6 +300,7 @@ class SchedulingQueue {
     std::uint64_t sequence = 0;       // order of arrival; decides between equal ranks
     std::size_t slot = 0;             // index in unschedulable_, while it is there
     std::uint64_t next_event = 0;     // the next deferred event to evaluate, while it is there
+    std::size_t extra_work = 0;       // see EvaluationsOf; of groups only while it is there
     metrics::Gauge* cause = nullptr;  // the gauge that counts it, while it is in a place
 
     bool is_group() const { return pod == nullptr; }
@@ -394,7 +397,15 @@ class SchedulingQueue {
   framework::Requeue EvaluateInFlight(const framework::QueuedPod& pod) const;
   // Returns whether the entry left its place.
   bool Move(Entry& entry, const framework::ClusterEvent& event, const framework::EventObjects& objects);
-  void Defer(const framework::ClusterEvent& event, const framework::EventObjects& objects);
+  // The part of evaluations_per_step that an event uses up for the entry: for each pod as much as the size of
+  // the event's objects requires, and more for large pods.
+  static std::size_t EvaluationsOf(const Entry& entry, std::size_t per_pod) {
+    return SizeOf(entry) * per_pod + entry.extra_work;
+  }
+  static bool Concerns(Entry& entry, const Concerned& concerned);
+  void Spend(std::size_t evaluations) { evaluations_left_ -= std::min(evaluations_left_, evaluations); }
+  struct DeferredEvent;
+  void Defer(DeferredEvent event);
   void RetryDeferred();
   void ClearDeferred();
   // Of an entry in unschedulable_: the next deferred event that is evaluated for it.
@@ -448,12 +459,15 @@ class SchedulingQueue {
   struct DeferredEvent {
     framework::ClusterEvent event;
     framework::EventObjects objects;
+    Concerned concerned;
+    std::size_t evaluations_per_pod = 1;
   };
   std::deque<DeferredEvent> deferred_;  // numbered from first_deferred_; at most max_deferred_events
   std::uint64_t first_deferred_ = 0;
   std::size_t with_deferred_ = 0;  // number of entries in unschedulable_ with deferred events
   std::size_t next_slot_ = 0;      // where EvaluateDeferred continues
   std::size_t evaluations_left_;
+  std::size_t extra_work_ = 0;  // of the entries in unschedulable_
   Nominator nominator_;
   std::uint64_t next_sequence_ = 0;
   MonoTime next_backoff_flush_;

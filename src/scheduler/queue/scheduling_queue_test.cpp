@@ -820,6 +820,76 @@ TEST_F(DeferredTest, BeyondTheLimitAllPodsAreRetried) {
   EXPECT_FALSE(few.EvaluateDeferred());
 }
 
+TEST_F(DeferredTest, AnEventForSomePodsCountsOnlyTheirHints) {
+  const auto only = [](std::string names) {
+    return [names = std::move(names)](const QueuedPod& pod) {
+      return names.find(pod.info.pod->metadata.name) != std::string::npos;
+    };
+  };
+  few.MoveAll(kPodDelete, {}, only("ad"));
+  EXPECT_EQ(few.sizes().active, 1U) << "two hints are evaluated at once";
+  few.MoveAll(kPodDelete, {}, only("bde"));
+  EXPECT_EQ(few.sizes().active, 1U) << "three are too many";
+  Steps();
+  EXPECT_EQ(few.sizes().active, 2U);
+  EXPECT_EQ(policy.hints, 5);
+  EXPECT_EQ(few.sizes().unschedulable, 3U) << "c would fit, but the event does not concern it";
+}
+
+// Five rejected pods that no event helps; ten hints of ordinary size are evaluated per step.
+class LargeObjectsTest : public QueueTest {
+ protected:
+  static PodBuilder WithLabels(const std::string& name, int count) {
+    PodBuilder pod = MakePod(name).Uid("uid-" + name);
+    for (int i = 0; i < count; ++i) pod.Label("key-" + std::to_string(i), "value");
+    return pod;
+  }
+  void Rejected(const PodBuilder& pod) {
+    ten.Add(Info(pod), 0);
+    const QueuedPodPtr popped = ten.Pop().pod;
+    popped->rejectors = {"Affinity"};
+    ten.Requeue(popped);
+  }
+  // The number of hints that one step evaluates.
+  int Step() {
+    const int before = policy.hints;
+    ten.EvaluateDeferred();
+    return policy.hints - before;
+  }
+
+  SchedulingQueue ten{{.evaluations_per_step = 10}, clock, policy, groups, registry};
+};
+
+TEST_F(LargeObjectsTest, AHintThatReadsALargeObjectCountsSeveralTimes) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) Rejected(WithLabels(name, 3));
+  ten.MoveAll(kPodDelete, {WithLabels("small", 50).Share(), nullptr});
+  EXPECT_EQ(policy.hints, 5) << "at once";
+  EXPECT_EQ(Step(), 0);
+  ten.MoveAll(kPodDelete, {WithLabels("large", 1000).Share(), nullptr});
+  EXPECT_EQ(policy.hints, 5) << "deferred";
+  EXPECT_EQ(Step(), 2);
+  while (ten.EvaluateDeferred()) {
+  }
+  EXPECT_EQ(policy.hints, 10) << "one for each pod";
+}
+
+TEST_F(LargeObjectsTest, AHintOfALargePodCountsSeveralTimes) {
+  for (const char* name : {"a", "b", "c", "d"}) Rejected(WithLabels(name, 3));
+  Rejected(WithLabels("large", 1000));
+  ten.MoveAll(kPodDelete, {});
+  EXPECT_EQ(policy.hints, 0);
+  EXPECT_EQ(Step(), 5) << "the large pod is the last one";
+  ten.Update(Info(WithLabels("large", 3)), 0, {}, {});
+  ten.EvaluateDeferred();
+  ten.MoveAll(kPodDelete, {});
+  EXPECT_EQ(policy.hints, 10) << "it is not large any more";
+  Rejected(WithLabels("larger", 2000));
+  ten.EvaluateDeferred();
+  ten.Delete(*WithUid("uid-larger"));
+  ten.MoveAll(kPodDelete, {});
+  EXPECT_EQ(policy.hints, 15) << "it is not in the queue any more";
+}
+
 // Whatever the size of a step, the same pods are moved.
 TEST_F(QueueTest, DeferredEventsMoveThePodsThatImmediateOnesMove) {
   Random random(7);

@@ -267,7 +267,8 @@ void Environment::Deliver(const Event& event) {
     objects.after = std::move(pod);
   }
   queue::SchedulingQueue::Concerned concerned;
-  if (event.up_to) concerned = [&](const QueuedPod& pod) { return pod.info.priority() <= *event.up_to; };
+  if (event.up_to)
+    concerned = [limit = *event.up_to](const QueuedPod& pod) { return pod.info.priority() <= limit; };
   queue_->MoveAll({resource, event.action, Kept(event.label)}, objects, concerned);
 }
 
