@@ -5,7 +5,7 @@ namespace berth::queue {
 bool InFlight::Begin(const framework::QueuedPodPtr& pod) {
   const auto [entry, fresh] = pods_.try_emplace(pod->info.pod->metadata.uid);
   if (!fresh) return false;
-  items_.push_back({pod, {}, {}});
+  items_.push_back({pod, {}, {}, 0});
   entry->second = std::prev(items_.end());
   by_key_[pod->info.key] = entry->second;
   return true;

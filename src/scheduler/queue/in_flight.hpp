@@ -29,11 +29,36 @@ class InFlight {
     pods_.erase(found);
     while (!items_.empty() && items_.front().pod == nullptr) {
       forget(items_.front().event.label);
+      bytes_ -= items_.front().bytes;
       items_.pop_front();
     }
   }
-  void Note(const framework::ClusterEvent& event, const framework::EventObjects& objects) {
-    items_.push_back({nullptr, event, objects});
+  void Note(const framework::ClusterEvent& event, const framework::EventObjects& objects, std::size_t bytes) {
+    items_.push_back({nullptr, event, objects, bytes});
+    bytes_ += bytes;
+  }
+  // Replaces all events by `summary`, without objects: at most one between two starts of attempts. Calls
+  // forget(label) for each event that is replaced. Returns how often `summary` is in the list now.
+  template <class Forget>
+  std::size_t Summarize(const framework::ClusterEvent& summary, Forget&& forget) {
+    std::size_t summaries = 0;
+    bool after_summary = false;
+    for (auto item = items_.begin(); item != items_.end();) {
+      if (item->pod != nullptr) {
+        after_summary = false;
+        ++item;
+        continue;
+      }
+      forget(item->event.label);
+      if (std::exchange(after_summary, true)) {
+        item = items_.erase(item);
+      } else {
+        *item++ = {nullptr, summary, {}, 0};
+        ++summaries;
+      }
+    }
+    bytes_ = 0;
+    return summaries;
   }
   bool Has(const std::string& uid) const { return pods_.contains(uid); }
   // The attempt for "namespace/name" that started last, if it is in progress; else null.
@@ -41,6 +66,7 @@ class InFlight {
   bool empty() const { return pods_.empty(); }
   std::size_t size() const { return pods_.size(); }
   std::size_t events() const { return items_.size() - pods_.size(); }
+  std::size_t bytes() const { return bytes_; }  // of the events, without summaries
 
   // Calls visit(event, objects) for the events since the attempt started, until it returns false.
   template <class Visit>
@@ -57,10 +83,12 @@ class InFlight {
     framework::QueuedPodPtr pod;  // the start of an attempt; null: an event
     framework::ClusterEvent event;
     framework::EventObjects objects;
+    std::size_t bytes = 0;
   };
   using Items = std::list<Item>;
 
   Items items_;
+  std::size_t bytes_ = 0;
   TextMap<Items::const_iterator> pods_;  // by UID
   // the latest attempt per "namespace/name"
   TextMap<Items::const_iterator> by_key_;

@@ -283,8 +283,9 @@ ObjectSize SizeOfObjects(const framework::ClusterEvent& event, const framework::
     case EventResource::kAssignedPod:
     case EventResource::kTargetPod:
     case EventResource::kUnscheduledPod:
-    case EventResource::kAny:  // an event for one pod, or without objects
       return SizeOfBoth<api::Pod>(objects);
+    case EventResource::kAny:  // a wildcard event is for one pod or has no objects
+      return event.wildcard() ? SizeOfBoth<api::Pod>(objects) : ObjectSize{};
     case EventResource::kNode:
       return SizeOfBoth<api::Node>(objects);
     case EventResource::kPersistentVolume:

@@ -27,4 +27,11 @@ constexpr std::size_t ExtraEvaluations(const ObjectSize& size) {
   return size.items / kItemsPerEvaluation + size.bytes / kBytesPerEvaluation;
 }
 
+// The memory of a stored event. What hints compute from a pod on a node, such as its compiled affinity terms,
+// takes at most about three times as much as the pod; from other objects they compute no more than a few
+// bytes.
+constexpr std::size_t StoredBytes(const framework::ClusterEvent& event, const ObjectSize& size) {
+  return 256 + size.bytes * (event.resource == framework::EventResource::kAssignedPod ? 4 : 1);
+}
+
 }  // namespace berth::queue

@@ -21,6 +21,9 @@ using framework::QueuedPodPtr;
 
 constexpr Duration kBackoffFlushPeriod = std::chrono::seconds(1);
 constexpr Duration kUnschedulableFlushPeriod = std::chrono::seconds(30);
+// Stands for events that are not stored.
+constexpr ClusterEvent kEventsExceedMemory{framework::EventResource::kAny, framework::kAllActions,
+                                           kTooManyEvents};
 
 // The strongest result of an event for the pod.
 framework::Requeue StrongestOf(const QueuedPod& pod) {
@@ -204,8 +207,9 @@ void SchedulingQueue::MoveAll(const ClusterEvent& event, const EventObjects& obj
                               const Concerned& concerned) {
   if (unschedulable_.empty() && in_flight_.empty()) return;
   if (!event.wildcard() && !policy_.IsAnyRegistered(event)) return;
-  const DeferredEvent one{event, framework::WithCache(objects), concerned,
-                          1 + ExtraEvaluations(SizeOfObjects(event, objects))};
+  const ObjectSize size = SizeOfObjects(event, objects);
+  const DeferredEvent one{event, framework::WithCache(objects), concerned, 1 + ExtraEvaluations(size),
+                          StoredBytes(event, size)};
   const std::size_t pods = sizes_[static_cast<std::size_t>(QueueName::kUnschedulable)] +
                            sizes_[static_cast<std::size_t>(QueueName::kGated)];
   const std::size_t of_all = pods * one.evaluations_per_pod + extra_work_;
@@ -253,12 +257,16 @@ bool SchedulingQueue::Move(Entry& entry, const ClusterEvent& event, const EventO
 void SchedulingQueue::Defer(DeferredEvent event) {
   if (!in_flight_.empty()) Note(event.event, event.objects);
   if (unschedulable_.empty()) return;
-  if (deferred_.size() == options_.max_deferred_events) return RetryDeferred();
+  if (deferred_.size() == options_.max_deferred_events ||
+      deferred_bytes_ + event.bytes > options_.max_event_bytes)
+    return RetryDeferred();
+  deferred_bytes_ += event.bytes;
   deferred_.push_back(std::move(event));
   with_deferred_ = unschedulable_.size();
 }
 
-// More events than fit: whatever they contained, a retry finds out.
+// More events than fit: whatever they contained, a retry finds out. Pods that waited for other events are
+// retried, too, which costs an attempt; no pod misses an event.
 void SchedulingQueue::RetryDeferred() {
   const std::vector<Entry*> entries = unschedulable_;
   for (Entry* entry : entries) {
@@ -278,6 +286,7 @@ void SchedulingQueue::EvaluateFrom(Entry& entry, std::uint64_t next_event) {
 void SchedulingQueue::ClearDeferred() {
   first_deferred_ = deferred_end();
   deferred_.clear();
+  deferred_bytes_ = 0;
 }
 
 bool SchedulingQueue::EvaluateDeferred() {
@@ -342,8 +351,13 @@ bool SchedulingQueue::Activate(Entry& entry) {
 }
 
 void SchedulingQueue::Note(const ClusterEvent& event, const EventObjects& objects) {
-  in_flight_.Note(event, objects);
+  in_flight_.Note(event, objects, StoredBytes(event, SizeOfObjects(event, objects)));
   metrics_->InFlightEvent(event.label, 1);
+  if (in_flight_.bytes() <= options_.max_event_bytes) return;
+  // As with deferred events: after these attempts the pods are retried, whatever the events contained.
+  const std::size_t summaries = in_flight_.Summarize(
+      kEventsExceedMemory, [&](const char* label) { metrics_->InFlightEvent(label, -1); });
+  metrics_->InFlightEvent(kEventsExceedMemory.label, static_cast<std::int64_t>(summaries));
 }
 
 // The strongest result of the pods of the entry.

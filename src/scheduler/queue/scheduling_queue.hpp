@@ -61,6 +61,9 @@ struct QueueOptions {
   // hint that reads large objects counts as several.
   std::size_t evaluations_per_step = 2000;
   std::size_t max_deferred_events = 4096;
+  // Memory of the objects of deferred events, and as much of the objects of events during attempts,
+  // approximately.
+  std::size_t max_event_bytes = 128 << 20;
 };
 
 // Numbers of pods; members of pod groups count.
@@ -183,6 +186,7 @@ class SchedulingQueue {
   void Done(const std::string& uid);
   // Requeues a pod after a failed attempt and ends the attempt. pod->rejectors are the plugins that rejected
   // it; if empty, the failure was an error, and the pod is retried after a back-off without an event.
+  // If the events during the attempt exceeded max_event_bytes, the pod is retried after a back-off, too.
   // A member of a group joins the other members without a test of events; until EndGroup it waits for them.
   void Requeue(const framework::QueuedPodPtr& pod);
   // Ends the attempt of a group: its requeued members enter the queue again, after a back-off unless the
@@ -192,8 +196,8 @@ class SchedulingQueue {
   // Requeues the rejected pods for which the event returns a hint. `concerned`, if given, limits the pods.
   // With very many rejected pods, or large objects, the event is deferred: its hints are evaluated by
   // EvaluateDeferred, so that neither decisions nor further changes wait for them. Beyond max_deferred_events
-  // all pods with deferred events are retried instead. A pod that enters later is not affected by earlier
-  // events. `concerned` may be called later; it must not refer to local variables.
+  // and max_event_bytes all pods with deferred events are retried instead. A pod that enters later is not
+  // affected by earlier events. `concerned` may be called later; it must not refer to local variables.
   using Concerned = std::function<bool(const framework::QueuedPod&)>;
   void MoveAll(const framework::ClusterEvent& event, const framework::EventObjects& objects,
                const Concerned& concerned = nullptr);
@@ -461,8 +465,10 @@ class SchedulingQueue {
     framework::EventObjects objects;
     Concerned concerned;
     std::size_t evaluations_per_pod = 1;
+    std::size_t bytes = 0;
   };
   std::deque<DeferredEvent> deferred_;  // numbered from first_deferred_; at most max_deferred_events
+  std::size_t deferred_bytes_ = 0;      // at most max_event_bytes
   std::uint64_t first_deferred_ = 0;
   std::size_t with_deferred_ = 0;  // number of entries in unschedulable_ with deferred events
   std::size_t next_slot_ = 0;      // where EvaluateDeferred continues

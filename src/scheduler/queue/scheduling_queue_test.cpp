@@ -890,6 +890,97 @@ TEST_F(LargeObjectsTest, AHintOfALargePodCountsSeveralTimes) {
   EXPECT_EQ(policy.hints, 15) << "it is not in the queue any more";
 }
 
+// Two hints per step; 64 KiB for deferred events, and as much for events during attempts.
+class EventBytesTest : public LargeObjectsTest {
+ protected:
+  QueuedPodPtr Begin(const std::string& name) {
+    tight.Add(Info(MakePod(name).Uid("uid-" + name)), 0);
+    return tight.Pop().pod;
+  }
+  void Reject(const QueuedPodPtr& pod) {
+    pod->rejectors = {"Affinity"};
+    tight.Requeue(pod);
+  }
+  // Returns whether the object is still in memory.
+  bool Publish(int labels) {
+    api::PodPtr pod = WithLabels("changed", labels).Share();
+    const std::weak_ptr<const api::Pod> kept = pod;
+    tight.MoveAll(kPodDelete, {std::move(pod), nullptr});
+    return !kept.expired();
+  }
+  void ExpectInFlight(const std::string& event, int count) {
+    EXPECT_THAT(Metrics(), HasSubstr("scheduler_inflight_events{event=\"" + event + "\"} " +
+                                     std::to_string(count) + "\n"));
+  }
+
+  SchedulingQueue tight{
+      {.evaluations_per_step = 2, .max_event_bytes = 64 << 10}, clock, policy, groups, registry};
+};
+
+TEST_F(EventBytesTest, AfterLargeEventsDuringItsAttemptAPodIsRetried) {
+  const QueuedPodPtr first = Begin("first");
+  EXPECT_TRUE(Publish(3));
+  const QueuedPodPtr second = Begin("second");
+  EXPECT_TRUE(Publish(3));
+  ExpectInFlight("AssignedPodDelete", 2);
+  EXPECT_FALSE(Publish(1000));
+  ExpectInFlight("AssignedPodDelete", 0);
+  ExpectInFlight("TooManyEvents", 2);
+  const QueuedPodPtr third = Begin("third");
+  EXPECT_TRUE(Publish(3));
+  for (const QueuedPodPtr& pod : {first, second, third}) Reject(pod);
+  EXPECT_EQ(tight.sizes().backoff, 2U);
+  EXPECT_EQ(tight.sizes().unschedulable, 1U) << "the third attempt began after these events";
+  ExpectInFlight("AssignedPodDelete", 0);
+  ExpectInFlight("TooManyEvents", 0);
+}
+
+TEST_F(EventBytesTest, SmallEventsDuringAnAttemptExceedTheMemoryTogether) {
+  const QueuedPodPtr pod = Begin("a");
+  EXPECT_TRUE(Publish(200));
+  EXPECT_FALSE(Publish(200));
+  EXPECT_TRUE(Publish(200)) << "there is room again";
+  ExpectInFlight("TooManyEvents", 1);
+  ExpectInFlight("AssignedPodDelete", 1);
+  EXPECT_FALSE(Publish(200));
+  ExpectInFlight("TooManyEvents", 1);
+  ExpectInFlight("AssignedPodDelete", 0);
+  tight.Done("uid-a");
+  ExpectInFlight("TooManyEvents", 0);
+  const QueuedPodPtr next = Begin("b");
+  EXPECT_TRUE(Publish(200));
+  tight.Done("uid-b");
+  Begin("c");
+  EXPECT_TRUE(Publish(200)) << "the events of earlier attempts are forgotten";
+}
+
+TEST_F(EventBytesTest, EventsAfterLargeOnesAreEvaluated) {
+  const QueuedPodPtr pod = Begin("a");
+  Publish(1000);
+  Publish(3);
+  pod->pending = {"Fit"};
+  Reject(pod);
+  EXPECT_EQ(tight.sizes().active, 1U) << "a plugin that returned Pending needs no back-off";
+}
+
+TEST_F(EventBytesTest, BeyondTheMemoryOfDeferredEventsAllPodsAreRetried) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) Reject(Begin(name));
+  clock.Advance(11s);  // no back-off is left
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(Publish(200));
+    EXPECT_EQ(policy.hints, 5 * i) << "deferred";
+    while (tight.EvaluateDeferred()) {
+    }
+  }
+  EXPECT_EQ(tight.sizes().unschedulable, 5U);
+  EXPECT_TRUE(Publish(200));
+  EXPECT_FALSE(Publish(200));
+  EXPECT_EQ(tight.sizes().active, 5U);
+  EXPECT_EQ(policy.hints, 15);
+  EXPECT_THAT(Metrics(), HasSubstr("event=\"TooManyEvents\""));
+  EXPECT_FALSE(tight.EvaluateDeferred());
+}
+
 // Whatever the size of a step, the same pods are moved.
 TEST_F(QueueTest, DeferredEventsMoveThePodsThatImmediateOnesMove) {
   Random random(7);
