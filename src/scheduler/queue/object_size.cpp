@@ -22,7 +22,8 @@ constexpr std::size_t kSliceBytes = 64 << 10;
 template <class T>
 concept HasNoParts = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, api::Quantity>;
 
-// Adds up objects part by part. Parts without lists and texts are left out.
+// Adds up objects part by part. Parts without lists and texts are left out. Equal objects have equal sizes,
+// whatever they were decoded from: a replay defers the same events.
 class ObjectMeter {
  public:
   ObjectSize size() const { return size_; }
@@ -54,7 +55,7 @@ class ObjectMeter {
   // --- values ---
   void Add(const HasNoParts auto&) {}
   void Add(const std::string& text) {
-    if (text.capacity() > kInside) size_.bytes += text.capacity() + kBlock;
+    if (text.size() > kInside) size_.bytes += text.size() + kBlock;
   }
   void Add(const api::Text& text) {
     if (!text.empty()) AddObject(&text.str());
