@@ -25,12 +25,10 @@ bool SelectsPod(const PodClause& clause, const PodLabels& pod, LabelsOfNamespace
   return labels != nullptr && clause.namespace_selector.Matches(*labels);
 }
 
-// Removes the counters from the lists of all groups. There may be many groups, so callers collect the
-// counters and call this once.
-template <class Counters, class Groups>
-void RemoveFromGroups(const Counters& counters, Groups& groups) {
-  for (auto& [labels, group] : groups)
-    std::erase_if(group.counters, [&](const auto* counter) { return counters.contains(counter); });
+// The memory of a group's list of counters.
+template <class Group>
+std::size_t ListBytes(const Group& group) {
+  return group.counters.capacity() * sizeof(group.counters.front());
 }
 
 }  // namespace
@@ -56,29 +54,19 @@ const RowCounts& PodCounters::Matching(const PodQueryPtr& query) {
   const auto add_rows = [](RowCounts& to, const Group& group) {
     group.rows.ForEach([&](std::uint32_t row, RowCounts::Count pods) { to.Add(row, pods); });
   };
-  if (!HasRoom()) {
+  if (bytes_ >= bytes_max_) {
     uncounted_ = {};
     ForEachSelected(*query, [&](Group& group) { add_rows(uncounted_, group); });
     return uncounted_;
   }
   auto counter = std::make_unique<Counter>(Counter{query, {}, ++uses_});
   ForEachSelected(*query, [&](Group& group) {
-    group.counters.push_back(counter.get());
+    List(group, *counter);
     add_rows(counter->rows, group);
   });
+  bytes_ += counter->rows.bytes();
   counter_index_.Add(query->all_of.front().labels, counter.get());
   return counters_.emplace(query.get(), std::move(counter)).first->second->rows;
-}
-
-// The sizes are added up again after 64 new counters, not for each.
-bool PodCounters::HasRoom() {
-  if (++since_measured_ >= kMeasuredEvery) {
-    since_measured_ = 0;
-    bytes_ = 0;
-    for (const auto& [query, counter] : counters_) bytes_ += counter->rows.bytes();
-    for (const auto& [labels, group] : groups_) bytes_ += group.counters.capacity() * sizeof(Counter*);
-  }
-  return bytes_ < bytes_max_;
 }
 
 // New queries arrive with every rollout of an application. If the query requires a label, only pods with that
@@ -124,40 +112,70 @@ void PodCounters::Leave(Group& group) {
   }
 }
 
-// No group lists the counter any more.
-void PodCounters::Drop(const PodQuery* query) {
-  const auto found = counters_.find(query);
-  BERTH_CHECK(found != counters_.end(), counters_.size());
-  counter_index_.Remove(query->all_of.front().labels, found->second.get());
-  counters_.erase(found);
+void PodCounters::List(Group& group, Counter& counter) {
+  bytes_ -= ListBytes(group);
+  group.counters.push_back(&counter);
+  bytes_ += ListBytes(group);
 }
 
-// Drops half of the counters whose query no waiting pod holds, the longest idle first.
+// There may be many groups and counters, so their lists are read once for all that are dropped.
+void PodCounters::Drop(const std::vector<const Counter*>& counters) {
+  if (counters.empty()) return;
+  const boost::unordered_flat_set<const Counter*> dropped(counters.begin(), counters.end());
+  const auto is_dropped = [&](const Counter* counter) { return dropped.contains(counter); };
+  for (auto& [labels, group] : groups_) {
+    bytes_ -= ListBytes(group);
+    std::erase_if(group.counters, is_dropped);
+    if (group.counters.size() <= group.counters.capacity() / 2) group.counters.shrink_to_fit();
+    bytes_ += ListBytes(group);
+  }
+  counter_index_.RemoveIf(is_dropped);
+  for (const Counter* counter : counters) {
+    const auto found = counters_.find(counter->query.get());
+    BERTH_CHECK(found != counters_.end(), counters_.size());
+    bytes_ -= counter->rows.bytes();
+    counters_.erase(found);
+  }
+}
+
+void PodCounters::DropHalf(std::vector<const Counter*> counters) {
+  std::ranges::sort(counters, {}, &Counter::last_used);
+  counters.resize((counters.size() + 1) / 2);
+  Drop(counters);
+}
+
+// Drops half of the counters whose query no waiting pod holds.
 void PodCounters::DropIdle() {
   std::vector<const Counter*> idle;
   for (const auto& [query, counter] : counters_) {
     if (counter->query.use_count() == 1) idle.push_back(counter.get());
   }
-  std::ranges::sort(idle, {}, &Counter::last_used);
-  idle.resize(idle.size() / 2);
-  RemoveFromGroups(boost::unordered_flat_set<const Counter*>(idle.begin(), idle.end()), groups_);
-  for (const Counter* counter : idle) Drop(counter->query.get());
+  DropHalf(std::move(idle));
   // If most counters are in use, the next scan is worthwhile only when their number has doubled.
   drop_at_ = std::max(kCountersMin, 2 * counters_.size());
 }
 
+// The distance to the limit for new counters, and halves, keep drops rare: each reads the lists of all
+// groups.
+void PodCounters::DropBeyondLimit() {
+  if (bytes_ <= bytes_max_ + bytes_max_ / 4) return;
+  while (bytes_ > bytes_max_ && !counters_.empty()) {
+    std::vector<const Counter*> all;
+    for (const auto& [query, counter] : counters_) all.push_back(counter.get());
+    DropHalf(std::move(all));
+  }
+}
+
 // Drops counters that depend on namespace labels; they are counted again on next use.
 void PodCounters::NamespaceChanged() {
-  boost::unordered_flat_set<const Counter*> stale;
+  std::vector<const Counter*> stale;
   for (const auto& [query, counter] : counters_) {
     if (std::ranges::any_of(query->all_of, [](const PodClause& clause) {
           return !clause.namespace_selector.nothing && !clause.namespace_selector.everything();
         }))
-      stale.insert(counter.get());
+      stale.push_back(counter.get());
   }
-  if (stale.empty()) return;
-  RemoveFromGroups(stale, groups_);
-  for (const Counter* counter : stale) Drop(counter->query.get());
+  Drop(stale);
 }
 
 bool PodCounters::Selects(const PodClause& clause, const PodLabels& placed) const {
@@ -190,16 +208,22 @@ void PodCounters::Count(Row row, const PlacedPod& pod, int amount) {
     group.labels = pod.use().labels.get();
     Join(group);
     counter_index_.ForEachCandidate(*pod.use().labels, [&](Counter* counter) {
-      if (Selects(*counter->query, *pod.use().labels)) group.counters.push_back(counter);
+      if (Selects(*counter->query, *pod.use().labels)) List(group, *counter);
     });
   }
   group.rows.Add(row, amount);
   BERTH_DCHECK(group.rows.At(row) >= 0, row, amount, group.rows.At(row));
-  for (Counter* counter : group.counters) counter->rows.Add(row, amount);
+  for (Counter* counter : group.counters) {
+    bytes_ -= counter->rows.bytes();
+    counter->rows.Add(row, amount);
+    bytes_ += counter->rows.bytes();
+  }
   if (group.rows.empty()) {
     Leave(group);
+    bytes_ -= ListBytes(group);
     groups_.erase(entry);
   }
+  DropBeyondLimit();
   if (pod.use().affinity == nullptr) return;
   const PodAffinityTerms& terms = *pod.use().affinity;
   for (const AffinityTermPtr& term : terms.required) CountCarried(row, term, TermRole::kRequired, 0, amount);

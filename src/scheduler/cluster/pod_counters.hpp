@@ -34,7 +34,8 @@ struct CarriedTerm {
 class PodCounters final : public PodObserver {
  public:
   // Pods may have any number of queries and distinct labels: beyond about `bytes_max`, new queries are
-  // counted at each use instead of being maintained.
+  // counted at each use instead of being maintained. If pods and nodes that arrive later make the counters
+  // a quarter larger than that, those that were not used for the longest time are dropped.
   static constexpr std::size_t kBytesMax = std::size_t{128} << 20;
   PodCounters(NodeTable& nodes, ClusterObjects& objects, std::size_t bytes_max = kBytesMax);
   ~PodCounters() override;
@@ -48,6 +49,8 @@ class PodCounters final : public PodObserver {
   bool IsMaintained(const RowCounts& result) const { return &result != &uncounted_; }
   // The number of counters that are maintained.
   std::size_t counters() const { return counters_.size(); }
+  // The memory of these counters and of their lists per set of labels.
+  std::size_t bytes() const { return bytes_; }
 
   // Calls visit(const CarriedTerm&) for the terms of that role that select the incoming pod.
   template <class Visit>
@@ -91,13 +94,16 @@ class PodCounters final : public PodObserver {
   void CountCarried(Row row, const AffinityTermPtr& term, TermRole role, std::int64_t weight, int amount);
   void Join(Group& group);
   void Leave(Group& group);
-  // Whether another counter may be maintained.
-  bool HasRoom();
+  // From now on, the counter includes the group's pods.
+  void List(Group& group, Counter& counter);
   // Calls visit(Group&) for the groups whose pods match.
   template <class Visit>
   void ForEachSelected(const PodQuery& query, Visit&& visit);
-  void Drop(const PodQuery* query);
+  void Drop(const std::vector<const Counter*>& counters);
+  // Drops the half that was not used for the longest time.
+  void DropHalf(std::vector<const Counter*> counters);
   void DropIdle();
+  void DropBeyondLimit();
   void NamespaceChanged();
 
   NodeTable& nodes_;
@@ -111,11 +117,9 @@ class PodCounters final : public PodObserver {
   SelectorIndex<const CarriedTerm*> carried_index_[3];  // by role
   std::uint64_t uses_ = 0;
   const std::size_t bytes_max_;
-  static constexpr std::size_t kMeasuredEvery = 64;
-  std::size_t since_measured_ = 0;  // number of new counters
-  std::size_t bytes_ = 0;           // of rows and of groups' counters, when last measured
-  RowCounts uncounted_;             // the last result that is not maintained
-  std::size_t drop_at_ = 1024;      // number of counters at which idle ones are dropped
+  std::size_t bytes_ = 0;       // of counters' rows and of groups' counters
+  RowCounts uncounted_;         // the last result that is not maintained
+  std::size_t drop_at_ = 1024;  // number of counters at which idle ones are dropped
 };
 
 }  // namespace berth::cluster

@@ -39,6 +39,15 @@ class SelectorIndex {
       std::erase(others_, item);
     }
   }
+  // Removes every item for which is_it(item) is true.
+  template <class Predicate>
+  void RemoveIf(Predicate&& is_it) {
+    erase_if(by_label_, [&](auto& entry) {
+      std::erase_if(entry.second, is_it);
+      return entry.second.empty();
+    });
+    std::erase_if(others_, is_it);
+  }
   // Calls visit(item) for every selector that can match, and for some that do not; each at most once.
   template <class Visit>
   void ForEachCandidate(const PodLabels& labels, Visit&& visit) const {
