@@ -2,7 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <boost/unordered_map.hpp>
+#include <map>
 
+#include "base/row_group.hpp"
 #include "kubernetes/api/csi_migration.hpp"
 #include "kubernetes/api/label_selector.hpp"
 #include "scheduler/plugins/node_affinity/matching_rows.hpp"
@@ -31,6 +35,38 @@ struct VolumeBinding::FilterRun {
     failed = true;
   }
   bool failed = false;
+
+  // A pod may list thousands of claims, and one of them again and again: what is known from earlier ones is
+  // not computed again. Rows only become fewer from claim to claim.
+
+  // The free volumes that a claim may use, found as far as rows needed them.
+  struct Options {
+    std::optional<api::ParsedSelector> selector;
+    std::vector<StorageIndex::Volume*> suitable;  // without those of `used_up`
+    std::span<StorageIndex::Volume* const> rest;  // not compared with the claim yet
+  };
+  boost::unordered_map<const api::PersistentVolumeClaim*, Options> options;
+  // The rows on which earlier claims use a volume.
+  boost::unordered_map<const StorageIndex::Volume*, RowGroup> used;
+  // The free volumes that earlier claims use on all rows from which they are accessible.
+  boost::unordered_flat_set<const StorageIndex::Volume*> used_up;
+
+  void RemoveUsed(const StorageIndex::Volume* volume, RowSet& rows) const {
+    if (const auto found = used.find(volume); found != used.end()) found->second.RemoveFrom(rows);
+  }
+  void AddUsed(const StorageIndex::Volume* volume, const RowSet& rows) {
+    if (rows.Empty()) return;
+    RowGroup& group = used[volume];
+    rows.ForEach([&](std::size_t row) { group.Add(static_cast<std::uint32_t>(row)); });
+  }
+
+  // The rows on which a volume of a class and size can be provisioned.
+  struct Provisionable {
+    RowSet rows;
+    std::shared_ptr<std::vector<std::int64_t>> capacity;
+  };
+  std::map<std::pair<std::string_view, std::optional<std::int64_t>>, Provisionable> provisionable;
+  bool last_match = false;  // no claim is matched after this one
 };
 
 namespace {
@@ -60,10 +96,18 @@ bool OffersModes(const api::PersistentVolume& volume, const api::PersistentVolum
   });
 }
 
-bool ChosenFor(std::span<const DelayedClaim> earlier, const StorageIndex::Volume* volume, std::size_t row) {
-  return std::ranges::any_of(earlier, [&](const DelayedClaim& other) {
-    return other.matched.Has(row) && other.volumes[row] == volume;
-  });
+// Requirements on an unclaimed volume.
+bool Suits(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim,
+           const std::optional<api::ParsedSelector>& selector, bool uses_attributes) {
+  return volume.phase == "Available" && Satisfies(volume, claim, uses_attributes) &&
+         OffersModes(volume, claim) && (!selector || selector->Matches(volume.metadata.labels));
+}
+
+void Choose(DelayedClaim& wanted, StorageIndex::Volume* volume, const RowSet& rows, std::size_t all_rows) {
+  if (rows.Empty()) return;
+  wanted.volumes.resize(all_rows);
+  rows.ForEach([&](std::size_t row) { wanted.volumes[row] = volume; });
+  wanted.matched |= rows;
 }
 
 }  // namespace
@@ -147,7 +191,8 @@ void VolumeBinding::CheckDelayed(PodClaims& claims, FilterRun& run) const {
   const std::span<DelayedClaim> delayed = claims.delayed;
   const std::span<DelayedClaim> unselected = delayed.subspan(first_free);
   for (std::size_t i = 0; i < unselected.size() && !here->Empty(); ++i) {
-    Match(unselected[i], unselected.first(i), run, *here);
+    run.last_match = i + 1 == unselected.size();
+    Match(unselected[i], run, *here);
     *here &= *run.alive;
   }
   for (DelayedClaim& claim : delayed) {
@@ -159,64 +204,91 @@ void VolumeBinding::CheckDelayed(PodClaims& claims, FilterRun& run) const {
 }
 
 // Selects for each row the smallest matching volume that no earlier claim of the pod uses there.
-void VolumeBinding::Match(DelayedClaim& wanted, std::span<const DelayedClaim> earlier, FilterRun& run,
-                          const RowSet& rows) const {
-  const Attempt& attempt = run.attempt;
+void VolumeBinding::Match(DelayedClaim& wanted, FilterRun& run, const RowSet& rows) const {
   const api::PersistentVolumeClaim& claim = *wanted.claim;
   if (!uses_attributes_ && !claim.volume_attributes_class_name.empty()) {
     return run.Fail(rows, fmt::format("unsupported volumeAttributesClassName is set on claim {} when the "
                                       "feature-gate VolumeAttributesClass is disabled",
                                       claim.metadata.Key()));
   }
-  std::optional<api::ParsedSelector> selector;
-  if (claim.selector) {
-    auto parsed = api::ParseLabelSelector(&*claim.selector);
-    if (!parsed) {
-      return run.Fail(rows, fmt::format("error creating internal label selector for claim: {}: {}",
-                                        claim.metadata.Key(), parsed.error().message));
+  const auto [known, added] = run.options.try_emplace(&claim);
+  if (added) {
+    FilterRun::Options& options = known->second;
+    if (claim.selector) {
+      auto parsed = api::ParseLabelSelector(&*claim.selector);
+      if (!parsed) {
+        return run.Fail(rows, fmt::format("error creating internal label selector for claim: {}: {}",
+                                          claim.metadata.Key(), parsed.error().message));
+      }
+      options.selector = *std::move(parsed);
     }
-    selector = *std::move(parsed);
+    options.rest = index_->Free(wanted.class_name, SizeOf(claim));
   }
-  wanted.volumes.resize(attempt.nodes().rows());
   wanted.matched -= rows;
-  auto open = attempt.Scratch();
+  auto open = run.attempt.Scratch();
   *open |= rows;
-  const auto take = [&](StorageIndex::Volume* volume, std::size_t row) {
-    if (!open->Has(row) || ChosenFor(earlier, volume, row)) return;
-    wanted.volumes[row] = volume;
-    wanted.matched.Add(row);
-    open->Remove(row);
-  };
+  MatchReserved(wanted, run, *open);
+  MatchFree(wanted, run, rows, *open);
+  if (!wanted.listed_again) run.options.erase(known);
+}
 
-  // An unclaimed volume reserved for the claim is the only option, even where it is not accessible.
+// An unclaimed volume reserved for the claim is the only option, even where it is not accessible.
+void VolumeBinding::MatchReserved(DelayedClaim& wanted, FilterRun& run, RowSet& open) const {
+  const Attempt& attempt = run.attempt;
+  const api::PersistentVolumeClaim& claim = *wanted.claim;
   for (StorageIndex::Volume* volume : index_->BoundTo(claim)) {
     const api::PersistentVolume& object = *volume->object;
     if (volume->class_name != wanted.class_name || !Satisfies(object, claim, uses_attributes_)) continue;
     if (!object.claim_ref->uid.empty() && object.claim_ref->uid != claim.metadata.uid) continue;
     auto settled = attempt.Scratch();
-    open->ForEach([&](std::size_t row) {
-      if (!ChosenFor(earlier, volume, row)) settled->Add(row);
-    });
+    *settled |= open;
+    run.RemoveUsed(volume, *settled);
     auto usable = attempt.Scratch();
     *usable |= *settled;
     index_->Restrict(*volume, attempt, *usable);
-    usable->ForEach([&](std::size_t row) { take(volume, row); });
-    *open -= *settled;
+    Choose(wanted, volume, *usable, attempt.nodes().rows());
+    if (wanted.listed_again) run.AddUsed(volume, *usable);
+    open -= *settled;
   }
-  for (StorageIndex::Volume* volume : index_->Free(wanted.class_name, SizeOf(claim))) {
-    if (open->Empty()) return;
-    const api::PersistentVolume& object = *volume->object;
-    if (object.phase != "Available" || !Satisfies(object, claim, uses_attributes_) ||
-        !OffersModes(object, claim))
-      continue;
-    if (selector && !selector->Matches(object.metadata.labels)) continue;
+}
+
+void VolumeBinding::MatchFree(DelayedClaim& wanted, FilterRun& run, const RowSet& rows, RowSet& open) const {
+  const Attempt& attempt = run.attempt;
+  FilterRun::Options& options = run.options.at(wanted.claim.get());
+  auto usable = attempt.Scratch();
+  // Returns whether a later claim may use the volume.
+  const auto take = [&](StorageIndex::Volume* volume) {
+    usable->Clear();
     if (StorageIndex::HasNoAffinity(*volume)) {
-      auto all = attempt.Scratch();
-      *all |= *open;
-      all->ForEach([&](std::size_t row) { take(volume, row); });
+      *usable |= rows;
     } else {
-      index_->RowsOf(*volume, attempt).ForEach([&](std::size_t row) { take(volume, row); });
+      index_->RowsOf(*volume, attempt).AddTo(*usable);
+      *usable &= rows;
     }
+    run.RemoveUsed(volume, *usable);
+    const bool used_up = usable->IsSubsetOf(open);
+    *usable &= open;
+    Choose(wanted, volume, *usable, attempt.nodes().rows());
+    open -= *usable;
+    if (run.last_match) return false;
+    used_up ? (void)run.used_up.insert(volume) : run.AddUsed(volume, *usable);
+    return !used_up;
+  };
+
+  std::vector<StorageIndex::Volume*>& suitable = options.suitable;
+  std::size_t next = 0, kept = 0;
+  for (; next < suitable.size() && !open.Empty(); ++next) {
+    if (!run.used_up.contains(suitable[next]) && take(suitable[next])) suitable[kept++] = suitable[next];
+  }
+  suitable.erase(suitable.begin() + static_cast<std::ptrdiff_t>(kept),
+                 suitable.begin() + static_cast<std::ptrdiff_t>(next));
+  while (!options.rest.empty() && !open.Empty()) {
+    StorageIndex::Volume* const volume = options.rest.front();
+    options.rest = options.rest.subspan(1);
+    if (run.used_up.contains(volume) ||
+        !Suits(*volume->object, *wanted.claim, options.selector, uses_attributes_))
+      continue;
+    if (take(volume) && wanted.listed_again) suitable.push_back(volume);
   }
 }
 
@@ -235,40 +307,52 @@ void VolumeBinding::Provision(DelayedClaim& wanted, FilterRun& run, RowSet& aliv
   const std::string& provisioner = storage_class->provisioner;
   if (provisioner.empty() || provisioner == "kubernetes.io/no-provisioner")
     return reject(rows, *run.no_volume);
-  auto lacking = run.attempt.Scratch();
-  *lacking |= rows;
-  index_->Restrict(*storage_class, run.attempt, rows);
-  *lacking -= rows;
-  reject(*lacking, *run.no_volume);
+  const auto& size = wanted.claim->storage;
+  const auto bytes = size ? std::optional(size->Value()) : std::nullopt;
+  FilterRun::Provisionable& known = run.provisionable[{wanted.class_name, bytes}];
+  rows -= known.rows;
+  if (!rows.Empty()) {
+    auto lacking = run.attempt.Scratch();
+    *lacking |= rows;
+    index_->Restrict(*storage_class, run.attempt, rows);
+    *lacking -= rows;
+    reject(*lacking, *run.no_volume);
 
-  std::ranges::for_each(wanted.capacity, [](std::int64_t& value) { value = DelayedClaim::kUntracked; });
-  lacking->Clear();
-  *lacking |= rows;
-  if (!RestrictToCapacity(wanted, *storage_class, run, rows)) return;
-  *lacking -= rows;
-  reject(*lacking, *run.no_space);
+    lacking->Clear();
+    *lacking |= rows;
+    if (RestrictToCapacity(bytes, *storage_class, run, rows, known.capacity)) {
+      *lacking -= rows;
+      reject(*lacking, *run.no_space);
+    }
+    known.rows |= rows;
+  }
+  wanted.capacity = known.capacity;
 }
 
-// Removes rows without sufficient capacity. Returns false if capacity is not tracked.
-bool VolumeBinding::RestrictToCapacity(DelayedClaim& wanted, const api::StorageClass& storage_class,
-                                       FilterRun& run, RowSet& rows) const {
-  const auto& size = wanted.claim->storage;
-  if (!size) return false;
+// Removes rows without sufficient capacity. Returns false if capacity is not tracked. `column`: by row, made
+// if scores need it.
+bool VolumeBinding::RestrictToCapacity(std::optional<std::int64_t> bytes,
+                                       const api::StorageClass& storage_class, FilterRun& run, RowSet& rows,
+                                       std::shared_ptr<std::vector<std::int64_t>>& column) const {
+  if (!bytes) return false;
   const auto driver = handle_.objects.Of<api::CSIDriver>().Find(storage_class.provisioner);
   if (driver == nullptr || !driver->storage_capacity) return false;
-  const std::int64_t bytes = size->Value();
-  wanted.capacity.resize(run.attempt.nodes().rows(), DelayedClaim::kUntracked);
+  if (scores_ && column == nullptr) {
+    column = std::make_shared<std::vector<std::int64_t>>(run.attempt.nodes().rows(),
+                                                         std::int64_t{DelayedClaim::kUntracked});
+  }
   auto capable = run.attempt.Scratch();
-  for (const StorageIndex::Capacity& capacity : index_->Capacities(storage_class.metadata.name)) {
+  auto reached = run.attempt.Scratch();
+  for (StorageIndex::Capacity& capacity : index_->Capacities(storage_class.metadata.name)) {
     const auto& object = *capacity.object;
     const auto& limit = object.maximum_volume_size ? object.maximum_volume_size : object.capacity;
-    if (!limit || limit->Value() < bytes) continue;
-    auto reached = run.attempt.Scratch();
-    *reached |= rows;
+    if (!limit || limit->Value() < *bytes) continue;
+    reached->Clear();
+    index_->RowsOf(capacity, run.attempt).AddTo(*reached);
+    *reached &= rows;
     *reached -= *capable;
-    RestrictToTerm(capacity.nodes, run.attempt, *reached);
     const std::int64_t whole = object.capacity.value_or(api::Quantity{}).Value();
-    reached->ForEach([&](std::size_t row) { wanted.capacity[row] = whole; });
+    if (column != nullptr) reached->ForEach([&](std::size_t row) { (*column)[row] = whole; });
     *capable |= *reached;
   }
   rows &= *capable;

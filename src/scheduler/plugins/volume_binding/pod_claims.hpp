@@ -22,12 +22,14 @@ struct DelayedClaim {
   // The node selected by an earlier attempt, from the annotation: the volume must be provisioned there.
   bool node_selected = false;
   cluster::NodeNameId selected_node;
+  bool listed_again = false;  // a later entry of the pod is the same claim
 
   // By row, set by Filter.
   RowSet matched;                              // an existing volume matches
-  std::vector<StorageIndex::Volume*> volumes;  // that volume
-  // Capacity for provisioning, where it is tracked; else kUntracked; empty: no provisioning.
-  std::vector<std::int64_t> capacity;
+  std::vector<StorageIndex::Volume*> volumes;  // that volume; empty: no row has one
+  // Capacity for provisioning, where it is tracked; else kUntracked. Shared by equal claims; null: it does
+  // not matter.
+  std::shared_ptr<const std::vector<std::int64_t>> capacity;
   static constexpr std::int64_t kUntracked = -1;
 };
 
@@ -43,7 +45,7 @@ struct BindingPlan {
 };
 
 struct PodClaims {
-  std::vector<ClaimPtr> bound;
+  std::vector<ClaimPtr> bound;        // each once
   std::vector<DelayedClaim> delayed;  // those with a selected node first, then by size
   bool filtered = false;
   bool all_bound = false;  // Reserve and later steps have nothing to do

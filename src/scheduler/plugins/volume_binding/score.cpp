@@ -28,8 +28,8 @@ std::int64_t RequestOf(const DelayedClaim& wanted) {
 }
 
 bool IsTracked(const DelayedClaim& wanted, std::size_t row) {
-  return !wanted.matched.Has(row) && row < wanted.capacity.size() &&
-         wanted.capacity[row] != DelayedClaim::kUntracked;
+  return !wanted.matched.Has(row) && wanted.capacity != nullptr && row < wanted.capacity->size() &&
+         (*wanted.capacity)[row] != DelayedClaim::kUntracked;
 }
 
 // Uses existing volumes if there are any, else volumes to provision. For several claims to provision in one
@@ -49,7 +49,7 @@ void Collect(const PodClaims& claims, std::size_t row, std::vector<Share>& share
     const auto& class_name = wanted.claim->storage_class_name;
     Share& share = ShareOf(shares, class_name ? std::string_view(*class_name) : std::string_view());
     share.requested = WrapAdd(share.requested, RequestOf(wanted));
-    share.capacity = wanted.capacity[row];
+    share.capacity = (*wanted.capacity)[row];
   }
 }
 
@@ -64,7 +64,7 @@ Status VolumeBinding::Score(const Attempt& attempt, const RowSet& feasible,
   const ClaimsPtr* known = attempt.state().Read(key_);
   const bool matters =
       known != nullptr && std::ranges::any_of((*known)->delayed, [](const DelayedClaim& wanted) {
-        return !wanted.capacity.empty() || !wanted.matched.Empty();
+        return wanted.capacity != nullptr || !wanted.matched.Empty();
       });
   if (!scores_ || !matters) {
     scores.SetAll(0);

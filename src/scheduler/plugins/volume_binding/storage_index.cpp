@@ -128,17 +128,22 @@ Expected<void> StorageIndex::RestrictMigrated(Volume& volume, const Attempt& att
   return {};
 }
 
-const RowGroup& StorageIndex::RowsOf(Volume& volume, const Attempt& attempt) const {
+template <class Cached, class Restriction>
+const RowGroup& StorageIndex::CachedRows(Cached& cached, const Attempt& attempt, Restriction&& restrict) {
   const std::uint64_t generation = attempt.nodes().label_generation();
-  if (!volume.rows || volume.rows_generation != generation) {
+  if (!cached.rows || cached.rows_generation != generation) {
     auto matching = attempt.Scratch();
     *matching |= attempt.nodes().all();
-    Restrict(volume, attempt, *matching);
-    volume.rows.emplace();
-    matching->ForEach([&](std::size_t row) { volume.rows->Add(static_cast<std::uint32_t>(row)); });
-    volume.rows_generation = generation;
+    restrict(*matching);
+    cached.rows.emplace();
+    matching->ForEach([&](std::size_t row) { cached.rows->Add(static_cast<std::uint32_t>(row)); });
+    cached.rows_generation = generation;
   }
-  return *volume.rows;
+  return *cached.rows;
+}
+
+const RowGroup& StorageIndex::RowsOf(Volume& volume, const Attempt& attempt) const {
+  return CachedRows(volume, attempt, [&](RowSet& rows) { Restrict(volume, attempt, rows); });
 }
 
 // --- provisioning ---
@@ -162,16 +167,19 @@ void StorageIndex::Restrict(const api::StorageClass& storage_class, const Attemp
 
 StorageIndex::Capacity StorageIndex::Compile(std::shared_ptr<const api::CSIStorageCapacity> object) const {
   const api::LabelSelector& selector = *object->node_topology;
-  if (selector.empty()) return {std::move(object), {}, {}};
+  Capacity capacity;
+  capacity.object = std::move(object);
+  if (selector.empty()) return capacity;
   cluster::SymbolScope scope(words_);
   api::NodeSelectorTerm term;
   for (const auto& [key, value] : selector.match_labels)
     term.match_expressions.push_back({key, "In", {value}});
   for (const auto& [key, op, values] : selector.match_expressions)
     term.match_expressions.push_back({key, op, values});
-  CompiledTerm compiled = cluster::CompileTerm(term, "", nullptr, scope);
-  compiled.never |= !api::ParseLabelSelector(&selector).has_value();
-  return {std::move(object), std::move(compiled), scope.Lease()};
+  capacity.nodes = cluster::CompileTerm(term, "", nullptr, scope);
+  capacity.nodes.never |= !api::ParseLabelSelector(&selector).has_value();
+  capacity.symbols = scope.Lease();
+  return capacity;
 }
 
 void StorageIndex::CapacityChanged(const ports::Change<api::CSIStorageCapacity>& change) {
@@ -188,10 +196,14 @@ void StorageIndex::CapacityChanged(const ports::Change<api::CSIStorageCapacity>&
   capacities_[change.after->storage_class_name].push_back(Compile(change.after));
 }
 
-std::span<const StorageIndex::Capacity> StorageIndex::Capacities(const std::string& class_name) const {
+std::span<StorageIndex::Capacity> StorageIndex::Capacities(const std::string& class_name) {
   const auto list = capacities_.find(class_name);
   if (list == capacities_.end()) return {};
   return list->second;
+}
+
+const RowGroup& StorageIndex::RowsOf(Capacity& capacity, const Attempt& attempt) const {
+  return CachedRows(capacity, attempt, [&](RowSet& rows) { RestrictToTerm(capacity.nodes, attempt, rows); });
 }
 
 }  // namespace berth::plugins

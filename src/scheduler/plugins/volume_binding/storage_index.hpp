@@ -58,10 +58,18 @@ class StorageIndex {
 
   struct Capacity {
     std::shared_ptr<const api::CSIStorageCapacity> object;
+
+   private:
+    friend class StorageIndex;
     cluster::CompiledTerm nodes;
     cluster::SymbolLease symbols;  // of nodes
+    std::optional<RowGroup> rows;
+    std::uint64_t rows_generation = 0;
   };
-  std::span<const Capacity> Capacities(const std::string& class_name) const;
+  // Valid until the next change.
+  std::span<Capacity> Capacities(const std::string& class_name);
+  // The nodes that it is for; cached while no node's labels change.
+  const RowGroup& RowsOf(Capacity& capacity, const framework::Attempt& attempt) const;
 
  private:
   struct Topologies {
@@ -73,6 +81,10 @@ class StorageIndex {
   void AddToIndex(Volume& volume);
   void RemoveFromIndex(Volume& volume);
   Terms Compile(const api::NodeSelector& selector) const;
+  // Refreshes the cached rows of a volume or a capacity: those that restrict(RowSet&) leaves of all.
+  template <class Cached, class Restriction>
+  static const RowGroup& CachedRows(Cached& cached, const framework::Attempt& attempt,
+                                    Restriction&& restrict);
   // The object must have a node topology.
   Capacity Compile(std::shared_ptr<const api::CSIStorageCapacity> object) const;
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <ranges>
 
 namespace berth::plugins {
 
@@ -106,13 +108,16 @@ framework::PreFilterResult VolumeBinding::PreFilter(const Attempt& attempt) cons
   if (names.empty()) return {Status::Skip(), std::nullopt};
 
   auto claims = std::make_shared<PodClaims>();
+  boost::unordered_flat_set<const api::PersistentVolumeClaim*> known;
   bool waits = false;
   for (const std::string& name : names) {
     ClaimPtr claim = handle_.objects.Of<api::PersistentVolumeClaim>().FindAssumed(pod.metadata.ns, name);
     const auto fate = BindingStateOf(*claim);
     if (!fate) return {Status::Error(fate.error().message), std::nullopt};
     waits |= *fate == BindingState::kImmediate;
-    if (*fate == BindingState::kBound) claims->bound.push_back(std::move(claim));
+    // Further entries of a bound claim reject no other nodes.
+    if (*fate == BindingState::kBound && known.insert(claim.get()).second)
+      claims->bound.push_back(std::move(claim));
     if (*fate == BindingState::kDelayed) claims->delayed.push_back(MakeDelayedClaim(std::move(claim)));
   }
   if (waits) return {Status::Unresolvable("pod has unbound immediate PersistentVolumeClaims"), std::nullopt};
@@ -120,6 +125,8 @@ framework::PreFilterResult VolumeBinding::PreFilter(const Attempt& attempt) cons
     if (a.node_selected || b.node_selected) return a.node_selected && !b.node_selected;
     return a.claim->storage.value_or(api::Quantity{}).Compare(b.claim->storage.value_or(api::Quantity{})) < 0;
   });
+  for (DelayedClaim& delayed : claims->delayed | std::views::reverse)
+    delayed.listed_again = !known.insert(delayed.claim.get()).second;
   attempt.state().Write(key_, std::move(claims));
   return {};
 }

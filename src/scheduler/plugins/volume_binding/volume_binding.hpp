@@ -62,11 +62,13 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   void CheckBound(const PodClaims& claims, FilterRun& run) const;
   void RestrictToAffinity(StorageIndex::Volume& volume, FilterRun& run, RowSet& rows) const;
   void CheckDelayed(PodClaims& claims, FilterRun& run) const;
-  void Match(DelayedClaim& wanted, std::span<const DelayedClaim> earlier, FilterRun& run,
-             const RowSet& rows) const;
+  void Match(DelayedClaim& wanted, FilterRun& run, const RowSet& rows) const;
+  void MatchReserved(DelayedClaim& wanted, FilterRun& run, RowSet& open) const;
+  void MatchFree(DelayedClaim& wanted, FilterRun& run, const RowSet& rows, RowSet& open) const;
   void Provision(DelayedClaim& wanted, FilterRun& run, RowSet& alive, RowSet& rows) const;
-  bool RestrictToCapacity(DelayedClaim& wanted, const api::StorageClass& storage_class, FilterRun& run,
-                          RowSet& rows) const;
+  bool RestrictToCapacity(std::optional<std::int64_t> bytes, const api::StorageClass& storage_class,
+                          FilterRun& run, RowSet& rows,
+                          std::shared_ptr<std::vector<std::int64_t>>& column) const;
   std::int64_t ScoreOf(const PodClaims& claims, std::size_t row) const;
   framework::Status Assume(PodClaims& claims, cluster::Row row, const std::string& node);
   void Revert(const BindingPlan& plan);

@@ -2,7 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/random.hpp"
 #include "testing/cluster.hpp"
+#include "testing/repetitions.hpp"
 #include "testing/storage.hpp"
 
 namespace berth::plugins {
@@ -200,6 +206,99 @@ TEST_F(BindingTest, AVolumeReservedForTheClaimIsTheOnlyOption) {
   EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Unresolvable({kNoVolume})}, {"b", Fits()}}));
 }
 
+TEST_F(BindingTest, EachEntryOfAClaimNeedsADistinctVolume) {
+  Put(MakeClaim("c").Class("local"));
+  Put(Local("mine", "b").ClaimedBy("c", "uid-of-c"));
+  Put(Local("other", "a"));
+  EXPECT_EQ(Evaluate({"c", "c"}),
+            (Verdicts{{"a", Unresolvable({kNoVolume})}, {"b", Unresolvable({kNoVolume})}}));
+  Put(Local("third", "b"));
+  EXPECT_EQ(Evaluate({"c", "c"}), (Verdicts{{"a", Unresolvable({kNoVolume})}, {"b", Fits()}}))
+      << "the second entry uses a free volume";
+  EXPECT_EQ(Evaluate({"c", "c", "c"}).at("b"), Unresolvable({kNoVolume}));
+}
+
+TEST_F(BindingTest, ABoundClaimMayBeListedAgainAndAgain) {
+  Put(Local("v", "a"));
+  Put(MakeClaim("c").BoundTo("v"));
+  Put(MakeClaim("lost").BoundTo("none"));
+  EXPECT_EQ(Evaluate({"c", "c", "c"}), (Verdicts{{"a", Fits()}, {"b", Unresolvable({kAffinity})}}));
+  EXPECT_EQ(Evaluate({"c", "lost", "c", "lost"}),
+            (Verdicts{{"a", Unresolvable({kLost})}, {"b", Unresolvable({kAffinity})}}));
+}
+
+// Claims are matched one after the other, the smallest first, on each node with the smallest volume that is
+// left. Some claims are listed more than once.
+TEST(VolumeBindingClaims, AreMatchedLikeOneAfterTheOtherOnEachNode) {
+  for (std::uint64_t seed = 1; seed <= testing::Repetitions(40); ++seed) {
+    Random random(seed);
+    const auto size = [](std::size_t gib) { return std::to_string(gib) + "Gi"; };
+    Cluster cluster;
+    cluster.Put(MakeClass("local", "kubernetes.io/no-provisioner"));
+    constexpr std::size_t kZones = 3;
+    for (std::size_t i = 0; i < 7; ++i)
+      cluster.Add(MakeNode("n" + std::to_string(i)).Zone(std::to_string(i % kZones)));
+    const auto plugin = cluster.Make<VolumeBinding>();
+
+    std::map<std::pair<std::size_t, std::string>, std::string> zone_of;  // by size and name
+    for (std::size_t i = 0; i < 8; ++i) {
+      const std::string name = "v" + std::to_string(i);
+      const std::size_t gib = 1 + random.Below(4), zone = random.Below(kZones + 1);
+      auto volume = MakeVolume(name).Class("local").Size(size(gib));
+      if (zone < kZones) volume.ReachedFrom("topology.kubernetes.io/zone", {std::to_string(zone)});
+      cluster.Put<PersistentVolume>(volume);
+      zone_of[{gib, name}] = zone < kZones ? std::to_string(zone) : "";
+    }
+    PodBuilder pod = PodWith("p", {});
+    std::vector<std::size_t> entries;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const std::string name = "c" + std::to_string(i);
+      const std::size_t gib = 1 + random.Below(3);
+      cluster.Put<PersistentVolumeClaim>(MakeClaim(name).Class("local").Size(size(gib)));
+      for (std::size_t times = 1 + random.Below(3); times > 0; --times) {
+        WithVolume(pod, ClaimVolume(name));
+        entries.push_back(gib);
+      }
+    }
+    std::ranges::sort(entries);
+
+    Verdicts expected;
+    for (std::size_t i = 0; i < 7; ++i) {
+      std::set<std::string> used;
+      bool fits = true;
+      for (const std::size_t gib : entries) {
+        bool found = false;
+        for (const auto& [volume, zone] : zone_of) {
+          found = volume.first >= gib && (zone.empty() || zone == std::to_string(i % kZones)) &&
+                  used.insert(volume.second).second;
+          if (found) break;
+        }
+        fits = fits && found;
+      }
+      expected["n" + std::to_string(i)] = fits ? Fits() : Unresolvable({kNoVolume});
+    }
+    EXPECT_EQ(cluster.Evaluate(*plugin, pod), expected) << "seed " << seed;
+  }
+}
+
+// The work is linear in claims, volumes and nodes: comparing each volume on each node with what all earlier
+// claims use would take 60 billion steps.
+TEST(VolumeBindingClaims, UseHundredsOfVolumesThatAllNodesCanAccess) {
+  Cluster cluster;
+  cluster.Put(MakeClass("local", "kubernetes.io/no-provisioner"));
+  for (int i = 0; i < 1000; ++i) cluster.Add(MakeNode("n" + std::to_string(i)));
+  const auto plugin = cluster.Make<VolumeBinding>();
+  cluster.Put<PersistentVolumeClaim>(MakeClaim("c").Class("local"));
+  PodBuilder pod = PodWith("p", {});
+  for (int i = 0; i < 700; ++i) {
+    cluster.Put<PersistentVolume>(MakeVolume("v" + std::to_string(i)).Class("local"));
+    WithVolume(pod, ClaimVolume("c"));
+  }
+  EXPECT_EQ(cluster.Evaluate(*plugin, pod).at("n999"), Fits());
+  WithVolume(pod, ClaimVolume("c"));
+  EXPECT_EQ(cluster.Evaluate(*plugin, pod).at("n999"), Unresolvable({kNoVolume}));
+}
+
 TEST_F(BindingTest, VolumesAreProvisionedWhereTheClassAllowsIt) {
   Put(MakeClaim("c"));
   EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Fits()}, {"b", Fits()}}));
@@ -219,6 +318,26 @@ TEST_F(BindingTest, CapacityIsCheckedIfTheDriverTracksIt) {
   EXPECT_EQ(Evaluate({"c"}), (Verdicts{{"a", Fits()}, {"b", Unresolvable({kNoSpace})}}));
   Put(MakeClaim("d").Class("local"));
   EXPECT_EQ(Evaluate({"c", "d"}).at("a"), Unresolvable({kNoVolume}));
+}
+
+TEST_F(BindingTest, CapacityIsThatOfNodesWithTheLabels) {
+  Put(MakeClaim("c").Size("5Gi"));
+  Track("a", "5Gi");
+  EXPECT_EQ(Evaluate({"c", "c"}), (Verdicts{{"a", Fits()}, {"b", Unresolvable({kNoSpace})}}));
+  cluster.Add(MakeNode("c").Zone("a"));
+  EXPECT_EQ(Evaluate({"c"}).at("c"), Fits());
+  Track("a", "4Gi");
+  EXPECT_EQ(Evaluate({"c"}).at("c"), Unresolvable({kNoSpace}));
+}
+
+TEST_F(BindingTest, CapacityIsComparedWithTheSizeOfEachClaim) {
+  Put(MakeClaim("small").Size("5Gi"));
+  Put(MakeClaim("large").Size("20Gi"));
+  Track("a", "20Gi");
+  Track("b", "10Gi");
+  EXPECT_EQ(Evaluate({"small", "small"}), (Verdicts{{"a", Fits()}, {"b", Fits()}}));
+  EXPECT_EQ(Evaluate({"small", "large", "small"}),
+            (Verdicts{{"a", Fits()}, {"b", Unresolvable({kNoSpace})}}));
 }
 
 TEST_F(BindingTest, ScoresReflectStorageUtilization) {
