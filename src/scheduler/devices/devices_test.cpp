@@ -690,6 +690,52 @@ TEST_F(Devices, NodesWithEqualDevicesHaveOnePicture) {
   EXPECT_EQ(picture("n"), picture("m"));
 }
 
+TEST_F(Devices, AChangedSliceReachesAllNodesOfItsPool) {
+  AddNode("m");
+  const std::string two = R"("name": "p", "resourceSliceCount": 2)";
+  const std::string requests = Requests(Exactly("r"));
+  AddSlice("s", R"({"name": "a"})", R"("nodeName": "n")", two);
+  EXPECT_EQ(Try(requests), "impossible");
+  AddSlice("t", R"({"name": "b"})", R"("nodeName": "m")", two);
+  EXPECT_EQ(Try(requests), "r=p/a ") << "complete";
+  AddSlice("t", R"({"name": "a"})", R"("nodeName": "m")", R"("name": "q", "resourceSliceCount": 1)");
+  EXPECT_EQ(Try(requests), "impossible") << "it belongs to another pool now";
+  AddSlice("t", R"({"name": "b"})", R"("allNodes": true)", two);
+  EXPECT_EQ(Try(requests), "r=p/a ");
+  Drop<api::ResourceSlice>("", "t");
+  EXPECT_EQ(Try(requests), "impossible");
+}
+
+TEST_F(Devices, ADeviceThatAnotherSliceHasTooIsFollowedWhenOneOfThemIsGone) {
+  const auto picture = [&] { return inventory_.Of(nodes_, nodes_.Find("n"))->picture; };
+  AddSlice("s", R"({"name": "g1"})");
+  const std::uint64_t free = picture();
+  AddSlice("t", R"({"name": "g1"})", R"("nodeName": "n")",
+           R"("name": "p", "resourceSliceCount": 1, "generation": 2)");
+  Drop<api::ResourceSlice>("", "t");
+  EXPECT_EQ(picture(), free);
+  allocated_.AddPending(
+      "u", std::make_shared<const ResourceClaim::Allocation>(*Claim("{}", Allocated("g1"))->allocation));
+  EXPECT_NE(picture(), free);
+  allocated_.RemovePending("u");
+  EXPECT_EQ(picture(), free);
+}
+
+// The order of the pool's slices is that of their names, whichever of them are for the node.
+TEST_F(Devices, APoolIsInvalidIfItsSlicesOfOtherNodesAre) {
+  AddNode("m");
+  const std::string four = R"("name": "p", "resourceSliceCount": 4)";
+  const std::string counters =
+      R"("sharedCounters": [{"name": "set", "counters": {"memory": {"value": "4Gi"}}}])";
+  AddSlice("a", "", R"("nodeName": "m", )" + counters, four);
+  AddSlice("b", R"({"name": "b"})", R"("nodeName": "n")", four);
+  AddSlice("c", R"({"name": "c"})", R"("nodeName": "m")", four);
+  AddSlice("d", R"({"name": "d"})", R"("nodeName": "n")", four);
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("count": 2)"))), "r=p/b r=p/d ");
+  AddSlice("c", "", R"("nodeName": "m", )" + counters, four);
+  EXPECT_EQ(Try(Requests(Exactly("r"))), "invalid pools") << "two counter sets of one name";
+}
+
 // --- errors ---
 
 TEST_F(Devices, WrongClaimsAreErrorsWithTheTextsOfKubeScheduler) {

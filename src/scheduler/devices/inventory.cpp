@@ -86,6 +86,32 @@ std::string ShapeOf(std::string_view driver, const SliceDevice& device) {
   return key.Take();
 }
 
+// Numbers of texts. Equal texts have equal numbers, except that all are forgotten when there are too many:
+// then equal ones get a new number. No number is given twice.
+class Numbers {
+ public:
+  // `most`: texts.
+  std::uint64_t Of(std::string text, std::size_t most) {
+    if (numbers_.size() > most || bytes_ > kMostBytes) {
+      numbers_.clear();
+      bytes_ = 0;
+    }
+    const std::size_t bytes = text.size();
+    const auto [at, added] = numbers_.try_emplace(std::move(text), next_);
+    if (added) {
+      ++next_;
+      bytes_ += bytes;
+    }
+    return at->second;
+  }
+
+ private:
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  FlatTextMap<std::uint64_t> numbers_;
+  std::size_t bytes_ = 0;
+  std::uint64_t next_ = 1;
+};
+
 bool Selects(const api::DeviceTaintRule::Selector& selector, const ResourceSlice& slice,
              const api::Device& device) {
   return (!selector.driver || *selector.driver == slice.driver) &&
@@ -118,6 +144,9 @@ bool CountersExist(const ResourceSlice& slice, const Counters& counters) {
   });
 }
 
+// Texts of shapes and pictures that are no longer in use, and stay until there are more.
+constexpr std::size_t kSpareKeys = 4096;
+
 }  // namespace
 
 struct DeviceInventory::Impl {
@@ -129,7 +158,16 @@ struct DeviceInventory::Impl {
     bool ignored = false;                 // the gates exclude it
     const ResourceSlice& object() const { return *slice.object; }
   };
-  using Pool = std::map<std::string, Entry*, std::less<>>;  // by the name of the slice
+  struct Pool {
+    std::map<std::string, Entry*, std::less<>> slices;      // by name
+    std::map<std::string, std::size_t, std::less<>> nodes;  // the number of slices that are of one node
+    std::size_t shared = 0;                                 // the number of the other slices
+  };
+  // The slices with a device.
+  struct Source {
+    const Pool* pool = nullptr;  // null: no slice has the device
+    std::size_t count = 0;       // of the device in slices of the pool
+  };
   struct PoolKey {
     std::string driver, pool;
     auto operator<=>(const PoolKey&) const = default;
@@ -150,12 +188,11 @@ struct DeviceInventory::Impl {
   std::map<PoolKey, Pool> pools{};
   TextMap<std::set<std::string>> of_node{};  // names of slices by the name of their node
   std::set<std::string> shared{};            // names of slices that are not of a single node
-  std::vector<const Pool*> pool_of{};        // by DeviceId; null: no slice has the device
+  std::vector<Source> source_of{};           // by DeviceId
   std::vector<RowState> rows{};
   boost::unordered_flat_map<cluster::NodeNameId, cluster::Row> row_of{};  // of nodes that were read
   std::uint64_t epoch = 1;  // a row with an older one is outdated
-  FlatTextMap<std::uint32_t> shapes{}, pictures{};
-  std::uint32_t next_shape = 0, next_picture = 1;
+  Numbers shapes{}, pictures{};
   std::size_t devices = 0;
 
   void OnSlice(const ports::Change<ResourceSlice>& change);
@@ -178,8 +215,7 @@ struct DeviceInventory::Impl {
   void AddConsumption(const Entry& entry, Counters& consumed) const;
   Expected<void> ForEachCounted(const api::Node& node, const VisitDevice& visit) const;
   Expected<void> CountSlice(const Entry& entry, const api::Node& node, const VisitDevice& visit) const;
-  std::uint32_t PictureOf(const NodeDevices& node);
-  std::uint32_t InternShape(std::string key);
+  std::uint64_t PictureOf(const NodeDevices& node);
 };
 
 // --- changes ---
@@ -202,8 +238,9 @@ void DeviceInventory::Impl::AddSlice(std::shared_ptr<const ResourceSlice> object
     SliceDevice& added = entry->slice.devices.emplace_back();
     added.device = &device;
     added.id = allocated.Acquire(slice.driver, slice.pool, device.name);
-    if (added.id.value >= pool_of.size()) pool_of.resize(added.id.value + 1);
-    pool_of[added.id.value] = &pool;
+    if (added.id.value >= source_of.size()) source_of.resize(added.id.value + 1);
+    source_of[added.id.value].pool = &pool;
+    ++source_of[added.id.value].count;
     if (slice.per_device_node_selection) {
       entry->device_nodes.emplace_back(device.node_name, device.all_nodes,
                                        device.node_selector ? &*device.node_selector : nullptr);
@@ -214,10 +251,12 @@ void DeviceInventory::Impl::AddSlice(std::shared_ptr<const ResourceSlice> object
   const std::string& name = slice.metadata.name;
   if (slice.node_name.empty()) {
     shared.insert(name);
+    ++pool.shared;
   } else {
     of_node[slice.node_name].insert(name);
+    ++pool.nodes[slice.node_name];
   }
-  pool[name] = entry.get();
+  pool.slices[name] = entry.get();
   Outdate(pool);
   slices[name] = std::move(entry);
 }
@@ -226,26 +265,30 @@ void DeviceInventory::Impl::RemoveSlice(const std::string& name) {
   const auto found = slices.find(name);
   if (found == slices.end()) return;
   const ResourceSlice& slice = found->second->object();
-  const auto pool = pools.find({slice.driver, slice.pool});
-  BERTH_CHECK(pool != pools.end(), name);
-  Outdate(pool->second);
-  pool->second.erase(name);
+  const auto known = pools.find({slice.driver, slice.pool});
+  BERTH_CHECK(known != pools.end(), name);
+  Pool& pool = known->second;
+  Outdate(pool);
+  pool.slices.erase(name);
   if (slice.node_name.empty()) {
     shared.erase(name);
-  } else if (const auto names = of_node.find(slice.node_name); names != of_node.end()) {
+    --pool.shared;
+  } else {
+    const auto names = of_node.find(slice.node_name);
+    const auto node = pool.nodes.find(slice.node_name);
+    BERTH_CHECK(names != of_node.end() && node != pool.nodes.end(), name, slice.node_name);
     names->second.erase(name);
     if (names->second.empty()) of_node.erase(names);
+    if (--node->second == 0) pool.nodes.erase(node);
   }
   devices -= slice.devices.size();
   for (const SliceDevice& device : found->second->slice.devices) {
-    pool_of[device.id.value] = nullptr;
+    // Another slice of the pool may have a device of the same name.
+    Source& source = source_of[device.id.value];
+    if (--source.count == 0) source.pool = nullptr;
     allocated.Release(device.id);
   }
-  // Another slice of the pool may have a device of the same name.
-  for (const auto& [other, entry] : pool->second) {
-    for (const SliceDevice& device : entry->slice.devices) pool_of[device.id.value] = &pool->second;
-  }
-  if (pool->second.empty()) pools.erase(pool);
+  if (pool.slices.empty()) pools.erase(known);
   slices.erase(found);
 }
 
@@ -266,38 +309,28 @@ void DeviceInventory::Impl::ApplyRules(Entry& entry) {
       }
     });
   }
-  for (SliceDevice& device : entry.slice.devices) device.shape = InternShape(ShapeOf(slice.driver, device));
+  for (SliceDevice& device : entry.slice.devices)
+    device.shape = shapes.Of(ShapeOf(slice.driver, device), 2 * devices + kSpareKeys);
 }
 
 void DeviceInventory::Impl::OnUse(DeviceId device) {
-  if (device.value < pool_of.size() && pool_of[device.value] != nullptr) Outdate(*pool_of[device.value]);
+  if (device.value < source_of.size() && source_of[device.value].pool != nullptr)
+    Outdate(*source_of[device.value].pool);
 }
 
+// A kubelet may publish thousands of slices, all of its node.
 void DeviceInventory::Impl::Outdate(const Pool& pool) {
-  for (const auto& [name, entry] : pool) {
-    if (entry->object().node_name.empty()) {
-      ++epoch;
-      return;
-    }
-    OutdateNode(entry->object().node_name);
+  if (pool.shared > 0) {
+    ++epoch;
+    return;
   }
+  for (const auto& [name, slices_of_node] : pool.nodes) OutdateNode(name);
 }
 
 void DeviceInventory::Impl::OutdateNode(const std::string& name) {
   const auto row = row_of.find(symbols.node_names.Find(name));
   // The row may belong to another node by now, which is then computed in vain.
   if (row != row_of.end()) rows[row->second].epoch = 0;
-}
-
-// Shapes and pictures that are no longer in use stay until there are many: forgetting all of them only means
-// that equal ones get a new number.
-constexpr std::size_t kSpareKeys = 4096;
-
-std::uint32_t DeviceInventory::Impl::InternShape(std::string key) {
-  if (shapes.size() > 2 * devices + kSpareKeys) shapes.clear();
-  const auto [at, added] = shapes.try_emplace(std::move(key), next_shape);
-  if (added) ++next_shape;
-  return at->second;
 }
 
 // --- reading ---
@@ -386,8 +419,8 @@ Expected<bool> DeviceInventory::Impl::IsRelevant(const Entry& entry, const api::
   return false;
 }
 
-// `relevant`: the slices of the newest generation that are for this node. nullopt: a newer generation has no
-// slice for it, so the pool is obsolete.
+// `relevant`: the slices of the newest generation that are for this node, by name. nullopt: a newer
+// generation has no slice for it, so the pool is obsolete.
 std::optional<NodePool> DeviceInventory::Impl::MakePool(const PoolKey& key,
                                                         const std::vector<Entry*>& relevant,
                                                         const api::Node& node) {
@@ -399,11 +432,16 @@ std::optional<NodePool> DeviceInventory::Impl::MakePool(const PoolKey& key,
   std::vector<Entry*> others;  // of this generation
   if (static_cast<std::int64_t>(relevant.size()) != wanted) {
     std::int64_t count = 0;
-    for (const auto& [name, entry] : pools.at(key)) {
+    std::size_t next = 0;  // of `relevant`, which has the same order
+    for (const auto& [name, entry] : pools.at(key).slices) {
       if (entry->object().pool_generation > generation) return std::nullopt;
       if (entry->object().pool_generation < generation || HasCompatibilityGroups(entry->object())) continue;
       ++count;
-      if (std::ranges::find(relevant, entry) == relevant.end()) others.push_back(entry);
+      if (next < relevant.size() && relevant[next] == entry) {
+        ++next;
+      } else {
+        others.push_back(entry);
+      }
     }
     if (count != wanted) {
       pool.incomplete = true;
@@ -495,7 +533,7 @@ Expected<void> DeviceInventory::Impl::CountSlice(const Entry& entry, const api::
   return {};
 }
 
-std::uint32_t DeviceInventory::Impl::PictureOf(const NodeDevices& node) {
+std::uint64_t DeviceInventory::Impl::PictureOf(const NodeDevices& node) {
   KeyText key;
   for (const NodePool& pool : node.pools) {
     key.Add(std::uint64_t{pool.incomplete}).Add(std::uint64_t{pool.invalid}).Add(pool.slices.size());
@@ -516,10 +554,7 @@ std::uint32_t DeviceInventory::Impl::PictureOf(const NodeDevices& node) {
       for (const auto& [name, amounts] : *counters) key.Add(name).Add(amounts);
     }
   }
-  if (pictures.size() > 4 * rows.size() + kSpareKeys) pictures.clear();
-  const auto [at, added] = pictures.try_emplace(key.Take(), next_picture);
-  if (added) ++next_picture;
-  return at->second;
+  return pictures.Of(key.Take(), 4 * rows.size() + kSpareKeys);
 }
 
 // --- the class ---

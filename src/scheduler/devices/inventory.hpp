@@ -41,7 +41,7 @@ struct SliceDevice {
   DeviceId id;
   // Equal for devices that differ at most in name and in the nodes that can use them, of one driver.
   // Selectors, taints, counters and capacities cannot tell such devices apart.
-  std::uint32_t shape = 0;
+  std::uint64_t shape = 0;
   std::vector<api::DeviceTaint> taints;  // of the device, then those of rules
 };
 
@@ -79,7 +79,7 @@ struct NodeDevices {
   std::vector<NodePool> pools;
   // Equal for nodes on which every request gets the same answer: their pools have devices of equal shapes in
   // the same order and in the same state of use.
-  std::uint32_t picture = 0;
+  std::uint64_t picture = 0;
 };
 
 // Follows slices, taint rules, nodes and allocations. What depends on a changed object is computed again when

@@ -86,7 +86,7 @@ class DeviceSelectors final : public devices::SelectorEvaluator {
   };
   struct Expression {
     Expected<cel::DeviceExpression> program;
-    boost::unordered_flat_map<std::uint32_t, Result> matches;  // by shape
+    boost::unordered_flat_map<std::uint64_t, Result> matches;  // by shape
   };
 
   // Sets the answer.
@@ -139,7 +139,7 @@ class DeviceSelectors final : public devices::SelectorEvaluator {
 
   const bool hides_sharing_;
   WeightedCache<Expression> expressions_{kMostExpressionBytes};
-  boost::unordered_flat_map<std::uint32_t, Expected<cel::Value>> devices_;  // by shape
+  boost::unordered_flat_map<std::uint64_t, Expected<cel::Value>> devices_;  // by shape
   std::size_t results_ = 0;                                                 // of all expressions
   Answer answer_;
 };

@@ -72,7 +72,7 @@ struct DevicesOfPod {
   struct Variant {
     ResourceClaimPtr special = {};  // with its requests; null: no device is requested for extended resources
     std::vector<api::ExtendedResourceClaimStatus::RequestMapping> mappings = {};
-    boost::unordered_flat_map<std::uint32_t, Answer> answers = {};  // by NodeDevices::picture
+    boost::unordered_flat_map<std::uint64_t, Answer> answers = {};  // by NodeDevices::picture
   };
   // By resource: whether devices provide it. Pods without a special claim have one variant.
   using VariantKey = std::vector<bool>;

@@ -120,7 +120,7 @@ class DynamicResources::Explanation {
   const framework::Attempt& attempt_;
   DevicesOfPod& pod_;
   std::uint64_t steps_left_;
-  std::map<std::pair<const DevicesOfPod::Variant*, std::uint32_t>, std::vector<std::string>> diagnoses_;
+  std::map<std::pair<const DevicesOfPod::Variant*, std::uint64_t>, std::vector<std::string>> diagnoses_;
   std::map<std::vector<std::string>, RowSet> rows_;
 };
 
