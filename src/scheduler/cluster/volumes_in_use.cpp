@@ -321,53 +321,74 @@ void VolumesInUse::Count(const CsiVolume& volume, Row row, int amount, RowCounts
   const bool before = (known.*what).At(row) > 0;
   (known.*what).Add(row, amount);
   const bool after = (known.*what).At(row) > 0;
-  if (before != after && driver.limits > 0 && (known.*other).At(row) == 0)
-    driver.in_use[row] += after ? 1 : -1;
+  if (before != after && (known.*other).At(row) == 0) {
+    driver.in_use.Add(row, after ? 1 : -1);
+    if (!driver.in_use_column.empty()) driver.in_use_column[row] += after ? 1 : -1;
+  }
   if (!known.used.empty() || !known.attached.empty()) return;
   volumes_.erase(entry);
   --driver.volumes;
   FreeUnused(volume.driver);
 }
 
+std::int32_t VolumesInUse::Driver::LimitOf(Row row) const {
+  if (!limit_column.empty()) return limit_column[row];
+  const auto found = std::ranges::lower_bound(few_limits, row, {}, &std::pair<Row, std::int32_t>::first);
+  return found == few_limits.end() || found->first != row ? kNoLimit : found->second;
+}
+
 void VolumesInUse::SetLimit(Driver& driver, Row row, std::int32_t limit) {
-  if (driver.limit.empty()) {
-    if (limit == kNoLimit) return;
-    BuildColumns(driver);
-  }
-  if (driver.limit[row] != kNoLimit) --driver.limits;
-  driver.limit[row] = limit;
+  if (driver.LimitOf(row) != kNoLimit) --driver.limits;
   if (limit != kNoLimit) ++driver.limits;
+  if (!driver.limit_column.empty()) {
+    driver.limit_column[row] = limit;
+    return;
+  }
+  std::vector<std::pair<Row, std::int32_t>>& list = driver.few_limits;
+  const auto place = std::ranges::lower_bound(list, row, {}, &std::pair<Row, std::int32_t>::first);
+  const bool known = place != list.end() && place->first == row;
+  if (limit == kNoLimit) {
+    if (known) list.erase(place);
+  } else if (known) {
+    place->second = limit;
+  } else {
+    list.emplace(place, row, limit);
+    if (list.size() > MostFewLimits()) BuildColumns(driver);
+  }
 }
 
 void VolumesInUse::BuildColumns(Driver& driver) {
-  driver.in_use.resize(nodes_.rows());
-  driver.limit.resize(nodes_.rows(), kNoLimit);
-  if (driver.volumes == 0) return;
-  for (const auto& [id, volume] : volumes_) {
-    if (&volume.driver != &driver) continue;
-    volume.used.ForEach([&](Row row, RowCounts::Count) { ++driver.in_use[row]; });
-    volume.attached.ForEach([&](Row row, RowCounts::Count) {
-      if (volume.used.At(row) == 0) ++driver.in_use[row];
-    });
+  driver.in_use_column.assign(nodes_.rows(), 0);
+  driver.in_use.ForEach([&](Row row, RowCounts::Count count) { driver.in_use_column[row] = count; });
+  driver.limit_column.assign(nodes_.rows(), kNoLimit);
+  for (const auto& [row, limit] : std::exchange(driver.few_limits, {})) driver.limit_column[row] = limit;
+}
+
+void VolumesInUse::DropColumns(Driver& driver) {
+  const std::vector<std::int32_t> limits = std::exchange(driver.limit_column, {});
+  driver.in_use_column = {};
+  for (Row row = 0; row < limits.size(); ++row) {
+    if (limits[row] != kNoLimit) driver.few_limits.emplace_back(row, limits[row]);
   }
 }
 
 // Frees what the driver does not need any more.
 void VolumesInUse::FreeUnused(const std::string& name) {
   const auto found = drivers_.find(name);
-  if (found == drivers_.end() || found->second.limits > 0) return;
-  found->second.in_use = {};
-  found->second.limit = {};
-  if (found->second.volumes == 0 && found->second.installed.Empty()) drivers_.erase(found);
+  if (found == drivers_.end()) return;
+  Driver& driver = found->second;
+  // Half as many as when they were built, so that this is rare.
+  if (!driver.limit_column.empty() && driver.limits <= MostFewLimits() / 2) DropColumns(driver);
+  if (driver.limits == 0 && driver.volumes == 0 && driver.installed.Empty()) drivers_.erase(found);
 }
 
 // --- nodes ---
 
 void VolumesInUse::OnNodeAdded(Row row) {
   for (auto& [name, driver] : drivers_) {
-    if (driver.limits == 0) continue;
-    driver.in_use.resize(nodes_.rows());
-    driver.limit.resize(nodes_.rows(), kNoLimit);
+    if (driver.limit_column.empty()) continue;
+    driver.in_use_column.resize(nodes_.rows());
+    driver.limit_column.resize(nodes_.rows(), kNoLimit);
   }
   const auto facts = node_facts_.find(nodes_.name(row));
   if (facts == node_facts_.end()) return;

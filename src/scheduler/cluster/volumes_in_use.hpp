@@ -2,6 +2,7 @@
 // Decisions do not iterate over the pods of a node.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/row_group.hpp"
 #include "base/row_set.hpp"
 #include "base/text_map.hpp"
 #include "kubernetes/api/objects.hpp"
@@ -70,14 +72,19 @@ class VolumesInUse final : private PodObserver {
 
   // --- CSI drivers ---
   static constexpr std::int32_t kNoLimit = INT32_MAX;
-  // A CSINode may list any number of names: only drivers for which a node has a limit take memory per node.
+  // A CSINode may list any number of names with limits: a driver takes memory per node only if many nodes
+  // have a limit, as nodes do for real drivers.
   struct Driver {
-    // by row: volumes in use or attached; empty if no node has a limit
-    std::vector<std::int32_t> in_use;
-    std::vector<std::int32_t> limit;  // by row; empty if no node has one
-    RowSet installed;
+    RowCounts in_use;  // by row: volumes in use or attached
+    RowGroup installed;
     std::size_t limits = 0;   // number of rows with a limit
     std::size_t volumes = 0;  // number of volumes in use or attached
+    // The limits of few rows, in ascending order of the rows.
+    std::vector<std::pair<Row, std::int32_t>> few_limits;
+    // Those of many rows, and `in_use`, by row; else empty.
+    std::vector<std::int32_t> limit_column, in_use_column;
+
+    std::int32_t LimitOf(Row row) const;  // kNoLimit: there is none
   };
   CsiVolume Resolve(const api::PersistentVolumeClaim& claim) const;
   LookedUp LookUp(const api::Pod& pod, const api::Volume& volume) const;
@@ -160,7 +167,10 @@ class VolumesInUse final : private PodObserver {
   void SetDrivers(Row row, const api::CSINode* before, const api::CSINode* after);
   Row RowOf(const std::string& node) const { return nodes_.Find(node); }
   void SetLimit(Driver& driver, Row row, std::int32_t limit);
+  // The highest number of limits that are stored as a list.
+  std::size_t MostFewLimits() const { return std::max<std::size_t>(64, nodes_.rows() / 8); }
   void BuildColumns(Driver& driver);
+  void DropColumns(Driver& driver);
   void FreeUnused(const std::string& driver);
 
   NodeTable& nodes_;

@@ -281,15 +281,10 @@ class RandomCluster {
       return;
     }
     EXPECT_EQ(driver->installed.Has(row), installed);
-    EXPECT_EQ(driver->limit.empty(), driver->limits == 0);
-    EXPECT_EQ(driver->in_use.empty(), driver->limits == 0);
-    if (driver->limits == 0) {
-      EXPECT_EQ(limit, VolumesInUse::kNoLimit);
-      return;
-    }
-    EXPECT_EQ(driver->limit[row], limit);
+    EXPECT_EQ(driver->LimitOf(row), limit);
+    EXPECT_EQ(driver->few_limits.size(), driver->limits);
     if (all) {
-      EXPECT_EQ(driver->in_use[row], count) << name << " on row " << row;
+      EXPECT_EQ(driver->in_use.At(row), count) << name << " on row " << row;
     }
   }
 
@@ -315,30 +310,83 @@ TEST(VolumesInUse, CountersEqualARecountAfterAnySequenceOfChanges) {
   }
 }
 
-TEST(VolumesInUse, OnlyDriversWithALimitTakeMemoryPerNode) {
-  SymbolTable words;
-  NodeTable nodes(words);
-  ClusterObjects objects;
-  VolumesInUse volumes(nodes, objects);
-  nodes.Add(MakeNode("n").Share());
-  std::shared_ptr<const api::CSINode> before;
-  const auto set = [&](std::vector<api::CSINode::Driver> drivers) {
-    const auto after = std::make_shared<const api::CSINode>(MakeCsiNode("n", std::move(drivers)));
-    objects.Apply(ports::Change<api::CSINode>{before, after});
-    before = after;
+// Nodes "n0", "n1" and so on, each with a CSINode.
+class LimitsTest : public ::testing::Test {
+ protected:
+  void SetDrivers(std::size_t node, std::vector<api::CSINode::Driver> drivers) {
+    const std::string name = fmt::format("n{}", node);
+    for (std::size_t i = nodes_.rows(); i <= node; ++i) nodes_.Add(MakeNode(fmt::format("n{}", i)).Share());
+    auto& table = objects_.Of<api::CSINode>();
+    table.Apply(ports::Change<api::CSINode>{
+        table.Find(name), std::make_shared<const api::CSINode>(MakeCsiNode(name, std::move(drivers)))});
+  }
+  Row RowOf(std::size_t node) const { return nodes_.Find(fmt::format("n{}", node)); }
+
+  SymbolTable words_;
+  NodeTable nodes_{words_};
+  ClusterObjects objects_;
+  VolumesInUse volumes_{nodes_, objects_};
+};
+
+TEST_F(LimitsTest, ThoseOfFewNodesTakeNoMemoryPerNode) {
+  for (std::size_t node = 0; node < 100; ++node) SetDrivers(node, {{"real", 5}});
+  std::vector<api::CSINode::Driver> names = {{"real", 6}, {"installed", std::nullopt}};
+  for (int i = 0; i < 1000; ++i) names.push_back({fmt::format("d{}", i), i});
+  SetDrivers(7, names);
+  ASSERT_NE(volumes_.FindDriver("installed"), nullptr);
+  EXPECT_EQ(volumes_.FindDriver("installed")->LimitOf(RowOf(7)), VolumesInUse::kNoLimit);
+  for (int i = 0; i < 1000; ++i) {
+    const auto* driver = volumes_.FindDriver(fmt::format("d{}", i));
+    ASSERT_NE(driver, nullptr);
+    EXPECT_TRUE(driver->limit_column.empty() && driver->in_use_column.empty()) << i;
+    EXPECT_EQ(driver->LimitOf(RowOf(7)), i);
+    EXPECT_EQ(driver->LimitOf(RowOf(8)), VolumesInUse::kNoLimit);
+  }
+  const auto* real = volumes_.FindDriver("real");
+  EXPECT_EQ(real->limit_column.size(), 100U);
+  EXPECT_EQ(real->LimitOf(RowOf(7)), 6);
+  EXPECT_EQ(real->LimitOf(RowOf(8)), 5);
+  SetDrivers(7, {});
+  EXPECT_EQ(volumes_.FindDriver("d0"), nullptr);
+  EXPECT_EQ(volumes_.FindDriver("installed"), nullptr);
+  EXPECT_EQ(real->LimitOf(RowOf(7)), VolumesInUse::kNoLimit);
+  EXPECT_EQ(real->limits, 99U);
+}
+
+TEST_F(LimitsTest, BecomeAColumnWhenManyNodesHaveOneAndAListAgain) {
+  constexpr std::size_t kNodes = 80;
+  std::deque<PlacedPod> placed;
+  objects_.Apply(ports::Change<PersistentVolume>{
+      nullptr, std::make_shared<const PersistentVolume>(MakeVolume("v").Csi("d", "h"))});
+  objects_.Apply(ports::Change<PersistentVolumeClaim>{
+      nullptr, std::make_shared<const PersistentVolumeClaim>(MakeClaim("c").BoundTo("v"))});
+  const auto run_pod_on = [&](std::size_t node) {
+    const api::PodPtr pod = PodWith("p", {ClaimVolume("c")}).Share();
+    placed.push_back({pod, UseOf(*pod, words_)});
+    nodes_.AddPod(RowOf(node), placed.back());
   };
-  set({{"limited", 5}, {"installed", std::nullopt}});
-  ASSERT_NE(volumes.FindDriver("installed"), nullptr);
-  EXPECT_TRUE(volumes.FindDriver("installed")->limit.empty());
-  EXPECT_TRUE(volumes.FindDriver("installed")->in_use.empty());
-  EXPECT_EQ(volumes.FindDriver("limited")->limit, std::vector<std::int32_t>{5});
-  EXPECT_EQ(volumes.FindDriver("limited")->in_use, std::vector<std::int32_t>{0});
-  set({{"limited", std::nullopt}, {"installed", 3}});
-  EXPECT_TRUE(volumes.FindDriver("limited")->limit.empty()) << "the only limit is gone";
-  EXPECT_EQ(volumes.FindDriver("installed")->limit, std::vector<std::int32_t>{3});
-  set({});
-  EXPECT_EQ(volumes.FindDriver("limited"), nullptr);
-  EXPECT_EQ(volumes.FindDriver("installed"), nullptr);
+  const auto check = [&](std::size_t limited) {
+    const auto* driver = volumes_.FindDriver("d");
+    ASSERT_NE(driver, nullptr);
+    EXPECT_EQ(driver->limits, limited);
+    for (std::size_t node = 0; node < kNodes; ++node) {
+      const Row row = RowOf(node);
+      EXPECT_EQ(driver->LimitOf(row), node < limited ? static_cast<std::int32_t>(node) : INT32_MAX) << node;
+      EXPECT_EQ(driver->in_use.At(row), node == 3 || node == 70 ? 1 : 0) << node;
+      if (!driver->in_use_column.empty()) {
+        EXPECT_EQ(driver->in_use_column[row], driver->in_use.At(row)) << node;
+      }
+    }
+  };
+  for (std::size_t node = 0; node < kNodes; ++node) SetDrivers(node, {});
+  run_pod_on(3);
+  for (std::size_t node = 0; node < kNodes; ++node) SetDrivers(node, {{"d", static_cast<int>(node)}});
+  run_pod_on(70);
+  EXPECT_FALSE(volumes_.FindDriver("d")->limit_column.empty());
+  check(kNodes);
+  for (std::size_t limited = kNodes; limited-- > 10;) SetDrivers(limited, {});
+  EXPECT_TRUE(volumes_.FindDriver("d")->limit_column.empty());
+  check(10);
 }
 
 TEST(VolumesInUse, APodWithoutVolumesChangesNoCounter) {

@@ -30,14 +30,18 @@ bool HasCountable(const api::Pod& pod) { return std::ranges::any_of(pod.spec.vol
 // Adds the rows on which `count` more volumes exceed the limit.
 void AddFull(const cluster::VolumesInUse::Driver& driver, std::int32_t count, const RowSet& rows,
              RowSet& out) {
-  const RowSet::Blocks blocks = rows.blocks(driver.limit.size());
+  for (const auto& [row, limit] : driver.few_limits) {
+    if (rows.Has(row) && driver.in_use.At(row) + count > limit) out.Add(row);
+  }
+  if (driver.limit_column.empty()) return;
+  const RowSet::Blocks blocks = rows.blocks(driver.limit_column.size());
   RowSet::Word* to = out.MutableWords(rows);
   for (std::size_t block = blocks.First(); block < blocks.size(); block = blocks.Next(block)) {
     const std::size_t begin = block * RowSet::kWordBits;
-    const std::size_t end = std::min(begin + RowSet::kWordBits, driver.limit.size());
+    const std::size_t end = std::min(begin + RowSet::kWordBits, driver.limit_column.size());
     RowSet::Word full = 0;
     for (std::size_t row = begin; row < end; ++row)
-      full |= RowSet::Word{driver.in_use[row] + count > driver.limit[row]} << (row - begin);
+      full |= RowSet::Word{driver.in_use_column[row] + count > driver.limit_column[row]} << (row - begin);
     to[block] |= full & blocks[block];
   }
 }
@@ -153,7 +157,7 @@ void NodeVolumeLimits::RejectWithoutDriver(const Wanted& wanted, const Attempt& 
     if (object == nullptr || !object->prevent_pod_scheduling_if_missing) continue;
     auto missing = attempt.Scratch();
     *missing |= rows;
-    if (const auto* driver = volumes_.FindDriver(volume.driver)) *missing -= driver->installed;
+    if (const auto* driver = volumes_.FindDriver(volume.driver)) driver->installed.RemoveFrom(*missing);
     if (missing->Empty()) continue;
     rows -= *missing;
     out.Reject(reasons_.Intern(volume.driver + " CSI driver is not installed on the node"),
@@ -171,11 +175,16 @@ void NodeVolumeLimits::AddExceeded(const std::string& driver_name,
   full.Clear();
   AddFull(*driver, static_cast<std::int32_t>(of_driver.size()), rows, full);
   if (full.Empty()) return;
-  std::vector<std::int32_t> used(driver->limit.size());  // by row: of the pod's volumes
-  for (const CsiVolume* volume : of_driver) volumes_.ForEachUser(volume->id, [&](Row row) { ++used[row]; });
-  full.ForEach([&](std::size_t row) {
-    const std::int64_t more = std::ssize(of_driver) - used[row];
-    if (more > 0 && driver->in_use[row] + more > driver->limit[row]) rejected.Add(static_cast<Row>(row));
+  cluster::RowCounts used;  // by row: of the pod's volumes
+  for (const CsiVolume* volume : of_driver) {
+    volumes_.ForEachUser(volume->id, [&](Row row) {
+      if (full.Has(row)) used.Add(row, 1);
+    });
+  }
+  full.ForEach([&](std::size_t index) {
+    const Row row = static_cast<Row>(index);
+    const std::int64_t more = std::ssize(of_driver) - used.At(row);
+    if (more > 0 && driver->in_use.At(row) + more > driver->LimitOf(row)) rejected.Add(row);
   });
 }
 

@@ -78,6 +78,19 @@ TEST_F(LimitsTest, AttachedVolumesCountOnceWithPodsThatUseThem) {
   EXPECT_EQ(VerdictOf({"x"}), kExceeded) << "counted as attached and as new";
 }
 
+TEST_F(LimitsTest, EachOfManyNodesHasItsLimit) {
+  constexpr std::int32_t kNodes = 70;
+  const auto name_of = [](std::int32_t i) { return "m" + std::to_string(i); };
+  for (std::int32_t i = 0; i < kNodes; ++i)
+    cluster.Add(MakeNode(name_of(i))).Put(MakeCsiNode(name_of(i), {{kDriver, i % 4}}));
+  cluster.Run("m2", With("p", {"a", "b"}));
+  cluster.Run("m6", With("q", {"c"}));
+  const auto verdicts = cluster.Filter(*plugin, With("incoming", {"a", "b"}));
+  EXPECT_EQ(verdicts.at("n"), Fits());
+  for (std::int32_t i = 0; i < kNodes; ++i)
+    EXPECT_EQ(verdicts.at(name_of(i)), i % 4 < 2 || i == 6 ? kExceeded : Fits()) << i;
+}
+
 TEST_F(LimitsTest, ANodeWithoutLimitAcceptsAllVolumes) {
   cluster.Put(MakeCsiNode("n", {{kDriver, std::nullopt}}));
   Use("p", {"a", "b"});
