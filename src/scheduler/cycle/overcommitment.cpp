@@ -27,7 +27,14 @@ std::string Exceeded(const api::Pod& pod, const cluster::NodeTable& nodes, clust
   check_resource(cluster::kCpu, requests.milli_cpu, "milli-cpu");
   check_resource(cluster::kMemory, requests.memory, "memory");
   check_resource(cluster::kEphemeralStorage, requests.ephemeral_storage, "ephemeral-storage");
-  for (const auto& [id, amount] : requests.scalars) check_resource(id, amount, symbols.ResourceName(id));
+  // A pod may name thousands of resources that only its node lists: a column would take memory for all nodes.
+  const api::ResourceList& offered = nodes.node(row).allocatable;
+  for (const auto& [id, amount] : requests.scalars) {
+    if (amount <= 0) continue;
+    const std::string& resource = symbols.ResourceName(id);
+    const auto found = offered.find(resource);
+    check(resource, nodes.RequestedOn(row, id), found == offered.end() ? 0 : found->second.Value());
+  }
   return exceeded;
 }
 

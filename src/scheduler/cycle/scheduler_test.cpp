@@ -422,6 +422,23 @@ TEST_F(LeadingTest, ALateBindingThatRequestsWhatNoNodeHasIsReported) {
             "Node n1 is overcommitted since this pod was bound to it: example.com/gpu 2 of 0");
 }
 
+TEST_F(LeadingTest, ALateBindingThatRequestsWhatOnlyItsNodeHasIsReported) {
+  loop.sink().On(ports::Change<api::Node>{
+      nullptr, std::make_shared<const api::Node>(MakeNode("n1").Allocatable("example.com/gpu", "3"))});
+  AddNode("n2");
+  const api::PodPtr fits = AddPod(MakePod("fits").Request("example.com/gpu", "3").Scheduler("gone"));
+  const api::PodPtr late = AddPod(MakePod("late").Request("example.com/gpu", "2").Scheduler("gone"));
+  Sync();
+  Lead();
+  SeeBound(fits, "n1");
+  Settle();
+  EXPECT_EQ(Metric("berth_overcommitted_placements_total"), "berth_overcommitted_placements_total 0");
+  SeeBound(late, "n1");
+  Settle();
+  EXPECT_EQ(events.events.back().note,
+            "Node n1 is overcommitted since this pod was bound to it: example.com/gpu 5 of 3");
+}
+
 TEST_F(LeadingTest, OwnBindingsAreNotReported) {
   AddNode("n1");
   const api::PodPtr pod = AddPod(MakePod("a").Cpu("900m"));
