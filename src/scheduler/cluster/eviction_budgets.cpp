@@ -7,15 +7,17 @@ EvictionBudgets::EvictionBudgets(ClusterObjects& objects) {
     if (!budget->selector) return;
     auto selector = api::ParseLabelSelector(&*budget->selector);
     if (!selector) return;  // the API server ignores it, too
-    budgets_.push_back(
-        {budget->metadata.ns, budget->metadata.name, std::move(*selector), budget->disruptions_allowed});
+    by_namespace_[budget->metadata.ns].push_back(
+        {budget->metadata.name, std::move(*selector), budget->disruptions_allowed});
   });
 }
 
 EvictionBudgets::Room EvictionBudgets::For(const api::Pod& pod) const {
   Room room;
-  for (const Budget& budget : budgets_) {
-    if (budget.ns != pod.metadata.ns.str() || !budget.selector.Matches(pod.metadata.labels)) continue;
+  const auto found = by_namespace_.find(pod.metadata.ns.str());
+  if (found == by_namespace_.end()) return room;
+  for (const Budget& budget : found->second) {
+    if (!budget.selector.Matches(pod.metadata.labels)) continue;
     ++room.budgets;
     room.left = budget.left;
     room.name = budget.name;
@@ -24,15 +26,19 @@ EvictionBudgets::Room EvictionBudgets::For(const api::Pod& pod) const {
 }
 
 std::optional<std::int64_t> EvictionBudgets::Left(const api::PodDisruptionBudget& budget) const {
-  for (const Budget& one : budgets_) {
-    if (one.ns == budget.metadata.ns.str() && one.name == budget.metadata.name) return one.left;
+  const auto found = by_namespace_.find(budget.metadata.ns.str());
+  if (found == by_namespace_.end()) return std::nullopt;
+  for (const Budget& one : found->second) {
+    if (one.name == budget.metadata.name) return one.left;
   }
   return std::nullopt;
 }
 
 void EvictionBudgets::Change(const api::Pod& pod, std::int64_t by) {
-  for (Budget& budget : budgets_) {
-    if (budget.ns == pod.metadata.ns.str() && budget.selector.Matches(pod.metadata.labels)) budget.left += by;
+  const auto found = by_namespace_.find(pod.metadata.ns.str());
+  if (found == by_namespace_.end()) return;
+  for (Budget& budget : found->second) {
+    if (budget.selector.Matches(pod.metadata.labels)) budget.left += by;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text_map.hpp"
 #include "kubernetes/api/label_selector.hpp"
 #include "kubernetes/api/pod.hpp"
 #include "kubernetes/api/workloads.hpp"
@@ -31,13 +32,13 @@ class EvictionBudgets {
 
  private:
   struct Budget {
-    std::string ns, name;
+    std::string name;
     api::ParsedSelector selector;
     std::int64_t left = 0;
   };
   void Change(const api::Pod& pod, std::int64_t by);
 
-  std::vector<Budget> budgets_;
+  TextMap<std::vector<Budget>> by_namespace_;  // in the order of their names
 };
 
 }  // namespace berth::cluster

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "base/random.hpp"
 #include "scheduler/cluster/overlay.hpp"
 #include "scheduler/cluster/withdrawal.hpp"
 #include "testing/cluster.hpp"
@@ -290,6 +293,63 @@ TEST_F(BudgetTest, ChangesTakeEffect) {
   EXPECT_THAT(Violating(), ElementsAre("1"));
   Budget("b", 1, App("a"));
   EXPECT_THAT(Violating(), IsEmpty());
+  Budget("b", 0, App("other"));
+  EXPECT_THAT(Violating(), IsEmpty()) << "another selector";
+  Budget("b", 0, App("a"));
+  EXPECT_THAT(Violating(), ElementsAre("1"));
+  Budget("a", 0, App("a"), {"1"});
+  EXPECT_THAT(Violating(), ElementsAre("1")) << "a budget before the other one";
+  Budget("b", 1, App("a"));
+  EXPECT_THAT(Violating(), IsEmpty()) << "the status of the second one";
+  Budget("b", 0, {});
+  EXPECT_THAT(Violating(), IsEmpty());
+}
+
+TEST_F(BudgetTest, OfEarlierObjectsCount) {
+  RunApp("1", "a");
+  Budget("b", 0, App("a"));
+  DisruptionBudgets later{cluster.objects()};
+  later.Begin();
+  EXPECT_TRUE(later.Violates(*cluster.nodes().pods(0).front()));
+}
+
+// With selectors of all kinds, as if each pod were compared with each budget.
+TEST_F(BudgetTest, AreTriedInTheOrderOfTheirNames) {
+  Random random(7);
+  std::map<std::string, std::pair<std::int32_t, api::LabelSelector>> all;
+  const auto value = [&] { return std::string(1, static_cast<char>('a' + random.Below(3))); };
+  for (int i = 0; i < 25; ++i) {
+    cluster.Run("n", MakePod("p" + std::to_string(i))
+                         .Priority(--next_)
+                         .Label("app", value())
+                         .Label(random.Below(2) == 0 ? "tier" : "zone", value()));
+  }
+  for (int round = 0; round < 200; ++round) {
+    const std::string name = "b" + std::to_string(random.Below(6));
+    api::LabelSelector selector;
+    if (random.Below(2) == 0) selector.match_labels.Set("app", value());
+    if (random.Below(3) == 0) selector.match_expressions.push_back({"tier", "Exists", {}});
+    if (random.Below(3) == 0) selector.match_expressions.push_back({"zone", "NotIn", {value()}});
+    if (random.Below(4) == 0) selector.match_expressions.push_back({"app", "In", {"a", value()}});
+    const auto allowed = static_cast<std::int32_t>(random.Below(8));
+    if (random.Below(3) == 0 && all.contains(name)) selector = all[name].second;  // only the status changes
+    all[name] = {allowed, selector};
+    Budget(name, allowed, selector);
+
+    std::vector<std::string> expected;
+    auto left = all;
+    for (const Importance::Entry& entry : importance.Below(0, INT32_MAX)) {
+      for (auto& [budget, state] : left) {
+        auto& [more, matches] = state;
+        const api::Pod& pod = *entry.pod->pod;
+        if (matches.empty() || !api::ParseLabelSelector(&matches)->Matches(pod.metadata.labels)) continue;
+        if (--more >= 0) continue;
+        expected.push_back(pod.metadata.name);
+        break;
+      }
+    }
+    EXPECT_EQ(Violating(), expected) << round;
+  }
 }
 
 // --- choice ---

@@ -2,18 +2,21 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/text_map.hpp"
 #include "kubernetes/api/label_selector.hpp"
 #include "scheduler/cluster/cluster_objects.hpp"
+#include "scheduler/cluster/selector_index.hpp"
 #include "scheduler/plugins/default_preemption/importance.hpp"
 
 namespace berth::plugins {
 
-// Selectors are compiled when a budget changes. Scheduler loop only.
+// A pod is compared with the budgets of its namespace that require one of its labels, or no label with a
+// certain value. When a selector changes, those of its namespace are compiled again. Scheduler loop only.
 class DisruptionBudgets {
  public:
   // Of a pod that several budgets match: which of them count its eviction.
@@ -22,14 +25,15 @@ class DisruptionBudgets {
     kAll,              // scheduler-plugins
   };
 
-  explicit DisruptionBudgets(const cluster::ClusterObjects& objects,  // must outlive this object
-                             Counting counting = Counting::kToFirstViolated)
-      : table_(objects.Of<api::PodDisruptionBudget>()), counting_(counting) {}
+  explicit DisruptionBudgets(cluster::ClusterObjects& objects,  // must outlive this object
+                             Counting counting = Counting::kToFirstViolated);
+  DisruptionBudgets(const DisruptionBudgets&) = delete;
+  DisruptionBudgets& operator=(const DisruptionBudgets&) = delete;
 
   // Starts to count evictions anew.
   void Begin();
   // Whether the eviction of this pod, after the earlier ones since Begin, violates a budget.
-  bool Violates(const api::Pod& pod);
+  bool Violates(const cluster::PlacedPod& pod);
   // Splits the pods (by descending importance) by whether their eviction, one after the other, violates a
   // budget: their indexes are appended to `violating` or `harmless`.
   void Split(std::span<const Importance::Entry> pods, std::vector<std::uint32_t>& violating,
@@ -42,15 +46,20 @@ class DisruptionBudgets {
     std::int64_t left = 0;    // remaining disruptions since Begin
     std::uint64_t count = 0;  // number of the Begin that `left` belongs to
   };
-  // No effect if no budget has changed.
-  void Compile();
+  struct Namespace {
+    std::vector<Budget> budgets;                  // with a valid selector, in the order of their names
+    cluster::SelectorIndex<std::uint32_t> index;  // in `budgets`
+  };
+  void OnChange(const ports::Change<api::PodDisruptionBudget>& change);
+  void Compile(const std::string& ns);
 
   const cluster::ObjectTable<api::PodDisruptionBudget>& table_;
   const Counting counting_;
-  std::uint64_t version_ = 0;  // version of the table that was compiled
-  std::uint64_t count_ = 0;    // number of calls of Begin
-  // by namespace, in the order of budget names
-  std::map<std::string, std::vector<Budget>, std::less<>> by_namespace_;
+  std::uint64_t count_ = 0;  // number of calls of Begin
+  TextMap<Namespace> by_namespace_;
+  FlatTextSet stale_;                      // namespaces to compile before the next count
+  std::vector<std::uint32_t> candidates_;  // reused
+  const std::shared_ptr<const void> listening_ = std::make_shared<const char>();
 };
 
 }  // namespace berth::plugins

@@ -46,7 +46,7 @@ void SortForReprieve(std::vector<VictimUnit>& units, DisruptionBudgets& budgets)
   budgets.Begin();
   for (VictimUnit& unit : units) {
     unit.violations = std::ranges::count_if(
-        unit.pods, [&](const VictimUnit::Victim& victim) { return budgets.Violates(*victim.pod->pod); });
+        unit.pods, [&](const VictimUnit::Victim& victim) { return budgets.Violates(*victim.pod); });
   }
   std::ranges::sort(units, [](const VictimUnit& a, const VictimUnit& b) {
     const bool violating = a.violations > 0;
