@@ -83,7 +83,7 @@ void GroupLedger::Rebuild() {
   stale_ = false;
   for (auto& [uid, counted] : pods_) {
     counted.group = Find(*counted.pod);
-    counted.request = Request(*counted.pod, counted.group);
+    counted.request = Request(counted.requests, counted.group);
     Count(counted, Part::kRequest, 1);
     if (counted.on_node) Count(counted, Part::kUse, 1);
   }
@@ -258,18 +258,22 @@ GroupId GroupLedger::Find(const api::Pod& pod) const {
   return own == by_namespace_.end() ? kDefaultId : own->second;
 }
 
-GroupLedger::Amounts GroupLedger::Request(const api::Pod& pod, GroupId id) const {
-  const QuotaGroup::Amounts requests = GroupRequestOf(pod);
+// Computed once for each pod, and not when a quota changes: whoever edits quotas decides how often that is.
+GroupLedger::Requests GroupLedger::RequestsOf(const api::Pod& pod) {
+  const QuotaGroup::Amounts amounts = GroupRequestOf(pod);
+  return {amounts.begin(), amounts.end()};
+}
+
+// Both resources_ and the limited ones are in the order of names.
+GroupLedger::Amounts GroupLedger::Request(const Requests& requests, GroupId id) const {
   const Group& group = groups_[id];
   Amounts amounts(resources_.size());
-  const auto read = [&](std::uint32_t at) {
-    const auto found = requests.find(resources_[at]);
-    if (found != requests.end()) amounts[at] = found->second;
-  };
-  if (group.place != QuotaTree::kRoot) {
-    for (const std::uint32_t at : group.limited) read(at);
-  } else {
-    for (std::uint32_t at = 0; at < resources_.size(); ++at) read(at);
+  for (const auto& [resource, amount] : requests) {
+    const auto found = std::ranges::lower_bound(resources_, resource);
+    if (found == resources_.end() || *found != resource) continue;
+    const auto at = static_cast<std::uint32_t>(found - resources_.begin());
+    if (group.place == QuotaTree::kRoot || std::ranges::binary_search(group.limited, at))
+      amounts[at] = amount;
   }
   return amounts;
 }
@@ -282,7 +286,7 @@ GroupId GroupLedger::GroupOf(const api::Pod& pod) {
 GroupLedger::Amounts GroupLedger::RequestOf(const api::Pod& pod) {
   Update();
   const auto known = pods_.find(pod.metadata.uid);
-  return known != pods_.end() ? known->second.request : Request(pod, Find(pod));
+  return known != pods_.end() ? known->second.request : Request(RequestsOf(pod), Find(pod));
 }
 
 std::span<const GroupId> GroupLedger::PathOf(GroupId id) {
@@ -346,11 +350,14 @@ void GroupLedger::OnPodAdded(cluster::Row, const cluster::PlacedPod& placed) {
   const auto [entry, added] = pods_.try_emplace(placed.pod->metadata.uid);
   Counted& counted = entry->second;
   if (std::exchange(counted.on_node, true)) return;
-  if (added) counted.pod = placed.pod;
+  if (added) {
+    counted.pod = placed.pod;
+    counted.requests = RequestsOf(*placed.pod);
+  }
   if (stale_) return;
   if (added) {
     counted.group = Find(*counted.pod);
-    counted.request = Request(*counted.pod, counted.group);
+    counted.request = Request(counted.requests, counted.group);
     Count(counted, Part::kRequest, 1);
   }
   Count(counted, Part::kUse, 1);
@@ -382,9 +389,10 @@ bool GroupLedger::AddPending(const api::PodPtr& pod) {
   counted.pending = true;
   if (counted.on_node) return false;
   counted.pod = pod;
+  counted.requests = RequestsOf(*pod);
   if (stale_) return false;
   const GroupId group = Find(*pod);
-  Amounts request = Request(*pod, group);
+  Amounts request = Request(counted.requests, group);
   if (!added && counted.group == group && counted.request == request) return false;
   if (!added) Count(counted, Part::kRequest, -1);
   counted.group = group;

@@ -86,8 +86,11 @@ class GroupLedger final : public cluster::PodObserver, public cluster::PendingPo
   void OnPendingPodGone(const std::string& uid) override;
 
  private:
+  // What a pod requests, by name; in ascending order of the names.
+  using Requests = std::vector<std::pair<std::string, std::int64_t>>;
   struct Counted {
     api::PodPtr pod;
+    Requests requests;
     GroupId group = 0;
     Amounts request;
     bool on_node = false;
@@ -103,7 +106,8 @@ class GroupLedger final : public cluster::PodObserver, public cluster::PendingPo
   void ReportProblems();
   void UpdateTotal();
   GroupId Find(const api::Pod& pod) const;
-  Amounts Request(const api::Pod& pod, GroupId id) const;
+  static Requests RequestsOf(const api::Pod& pod);
+  Amounts Request(const Requests& requests, GroupId id) const;
   enum class Part : std::uint8_t { kRequest, kUse };
   void Count(const Counted& counted, Part part, std::int64_t sign);
   bool AddPending(const api::PodPtr& pod);

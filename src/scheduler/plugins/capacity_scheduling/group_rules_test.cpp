@@ -258,6 +258,18 @@ TEST_F(QuotaGroupTest, NodesAndQuotasTakeEffectAtOnce) {
   EXPECT_THAT(Rejection(InGroup("q", "p", "3")), HasSubstr("runtime: cpu:1"));
 }
 
+TEST_F(QuotaGroupTest, AResourceThatAQuotaListsLaterCountsForPodsThatRun) {
+  cluster.Add(MakeNode("n").Cpu("10").Memory("8Gi"));
+  Put(GroupBuilder("q", "0", "10"));
+  cluster.Run("n", InGroup("q", "u", "1").Memory("2Gi"));
+  EXPECT_EQ(Rejection(InGroup("q", "p", "1").Memory("3Gi")), "");
+  Put(GroupBuilder("q", QuotaList{}, QuotaList{{"cpu", "10"}, {"memory", "4Gi"}}));
+  EXPECT_THAT(Rejection(InGroup("q", "p", "1").Memory("3Gi")), HasSubstr("exceedDimensions: [memory]"));
+  EXPECT_EQ(Rejection(InGroup("q", "p", "1").Memory("2Gi")), "");
+  Put(GroupBuilder("q", QuotaList{}, QuotaList{{"memory", "4Gi"}}));
+  EXPECT_EQ(Rejection(InGroup("q", "p", "20").Memory("2Gi")), "") << "cpu is not limited any more";
+}
+
 TEST_F(QuotaGroupTest, TheWeightOfTheAnnotationCounts) {
   cluster.Add(MakeNode("n").Cpu("8"));
   Put(GroupBuilder("q", "0", "8").Annotation("shared-weight", R"({"cpu": "3"})"));
