@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <optional>
 #include <sstream>
 
+#include "base/random.hpp"
 #include "scheduler/cluster/overlay.hpp"
 #include "scheduler/cluster/withdrawal.hpp"
 #include "scheduler/framework/eviction_protection.hpp"
@@ -70,6 +72,11 @@ api::Container WithCpu(std::string_view cpu) {
   container.resources.requests["cpu"] = api::Quantity::Parse(cpu).value();
   return container;
 }
+api::Container WithScalars(const QuotaList& amounts) {
+  api::Container container;
+  container.resources.requests = quota_testing::ListOf(amounts);
+  return container;
+}
 INSTANTIATE_TEST_SUITE_P(
     Table, QuotaRequest,
     ::testing::Values(
@@ -93,8 +100,45 @@ INSTANTIATE_TEST_SUITE_P(
         QuotaRequestCase{"ScalarsAreListedEvenIfZero",
                          MakePod().Request("example.com/gpu", "0"),
                          {.scalars = {{"example.com/gpu", 0}}}},
+        QuotaRequestCase{
+            "ScalarsOfContainersAreAddedByName",
+            MakePod()
+                .Container(WithScalars({{"example.com/b", "1"}, {"example.com/d", "2"}}))
+                .Container(WithScalars({{"example.com/a", "3"}, {"example.com/d", "4"}}))
+                .Init(WithScalars({{"example.com/b", "5"}, {"example.com/c", "6"}})),
+            {.scalars =
+                 {{"example.com/a", 3}, {"example.com/b", 5}, {"example.com/c", 6}, {"example.com/d", 6}}}},
         QuotaRequestCase{"OtherResourcesAreIgnored", MakePod().Request("storage", "1Gi"), {}}),
     [](const auto& row) { return row.param.name; });
+
+TEST(QuotaAmountsTest, ScalarsAreAddedAndSubtractedByName) {
+  Random random(3);
+  const auto some = [&] {
+    std::map<std::string, std::int64_t> amounts;
+    for (std::size_t i = random.Below(6); i > 0; --i)
+      amounts["example.com/" + std::to_string(random.Below(9))] = static_cast<std::int64_t>(random.Below(3));
+    return amounts;
+  };
+  const auto as_quota = [](const std::map<std::string, std::int64_t>& amounts) {
+    QuotaAmounts quota;
+    quota.scalars.assign(amounts.begin(), amounts.end());
+    return quota;
+  };
+  std::map<std::string, std::int64_t> expected;
+  QuotaAmounts sum;
+  for (int step = 0; step < 500; ++step) {
+    const auto more = some();
+    if (random.Below(2) == 0) {
+      sum += as_quota(more);
+      for (const auto& [name, amount] : more) expected[name] += amount;
+    } else {
+      sum -= as_quota(more);
+      for (const auto& [name, amount] : more) expected[name] -= amount;
+      std::erase_if(expected, [](const auto& entry) { return entry.second == 0; });
+    }
+    ASSERT_EQ(sum, as_quota(expected)) << step;
+  }
+}
 
 // --- PreFilter ---
 

@@ -24,16 +24,30 @@ void Bound(std::int64_t& amount) {
   if (amount < 0 || amount > kMost) amount = kMost;
 }
 
-std::int64_t& ScalarOf(QuotaAmounts& amounts, const std::string& name) {
-  auto place = std::ranges::lower_bound(amounts.scalars, name, {}, &Scalar::first);
-  if (place == amounts.scalars.end() || place->first != name)
-    place = amounts.scalars.insert(place, {name, 0});
-  return place->second;
+// Applies `combine(amount so far, other amount)` to each of the others, which are in the order of names. Pods
+// may name any number of resources: new ones are sorted in at once.
+template <class Combine>
+void MergeScalars(const std::vector<Scalar>& others, std::vector<Scalar>& scalars, Combine&& combine) {
+  if (others.empty()) return;
+  const auto known = static_cast<std::ptrdiff_t>(scalars.size());
+  std::ptrdiff_t at = 0;
+  for (const auto& [name, amount] : others) {
+    const auto first = scalars.begin();
+    at = std::ranges::lower_bound(first + at, first + known, name, {}, &Scalar::first) - first;
+    if (at < known && scalars[static_cast<std::size_t>(at)].first == name) {
+      std::int64_t& own = scalars[static_cast<std::size_t>(at)].second;
+      own = combine(own, amount);
+    } else {
+      scalars.emplace_back(name, combine(std::int64_t{0}, amount));
+    }
+  }
+  std::ranges::inplace_merge(scalars, scalars.begin() + known, {}, &Scalar::first);
 }
 
 // Applies `combine(amount so far, quantity's amount)` to every resource of the list.
 template <class Combine>
 void Merge(const api::ResourceList& list, QuotaAmounts& amounts, Combine&& combine) {
+  std::vector<Scalar> scalars;
   for (const auto& [name, quantity] : list) {
     switch (api::ClassOf(name)) {
       case api::ResourceClass::kCpu:
@@ -49,15 +63,14 @@ void Merge(const api::ResourceList& list, QuotaAmounts& amounts, Combine&& combi
         amounts.pods = combine(amounts.pods, quantity.Value());
         break;
       case api::ResourceClass::kScalar:
-      case api::ResourceClass::kExtended: {
-        std::int64_t& amount = ScalarOf(amounts, name);
-        amount = combine(amount, quantity.Value());
+      case api::ResourceClass::kExtended:
+        scalars.emplace_back(name, quantity.Value());
         break;
-      }
       case api::ResourceClass::kIgnored:
         break;
     }
   }
+  MergeScalars(scalars, amounts.scalars, combine);
 }
 
 // Calls visit(name) for every resource of which `used` + `more` exceeds `limit`, until it returns true.
@@ -93,10 +106,7 @@ QuotaAmounts& QuotaAmounts::operator+=(const QuotaAmounts& other) {
   memory = Plus(memory, other.memory);
   ephemeral_storage = Plus(ephemeral_storage, other.ephemeral_storage);
   pods = Plus(pods, other.pods);
-  for (const auto& [name, amount] : other.scalars) {
-    std::int64_t& own = ScalarOf(*this, name);
-    own = Plus(own, amount);
-  }
+  MergeScalars(other.scalars, scalars, Plus);
   return *this;
 }
 
@@ -105,10 +115,7 @@ QuotaAmounts& QuotaAmounts::operator-=(const QuotaAmounts& other) {
   memory = Minus(memory, other.memory);
   ephemeral_storage = Minus(ephemeral_storage, other.ephemeral_storage);
   pods = Minus(pods, other.pods);
-  for (const auto& [name, amount] : other.scalars) {
-    std::int64_t& own = ScalarOf(*this, name);
-    own = Minus(own, amount);
-  }
+  MergeScalars(other.scalars, scalars, Minus);
   std::erase_if(scalars, [](const Scalar& scalar) { return scalar.second == 0; });
   return *this;
 }
