@@ -1,6 +1,8 @@
 // Reserve, Unreserve and PreBind of VolumeBinding: assumes objects and binds volumes.
 #include <fmt/format.h>
 
+#include <boost/unordered/unordered_flat_map.hpp>
+
 #include "scheduler/plugins/volume_binding/binding_run.hpp"
 #include "scheduler/plugins/volume_binding/volume_binding.hpp"
 
@@ -74,9 +76,12 @@ Status VolumeBinding::Assume(PodClaims& claims, cluster::Row row, const std::str
     }
     claims.plan.bindings.push_back(std::move(binding));
   }
+  // A pod may list one claim thousands of times, and annotations may be long.
+  boost::unordered_flat_map<const api::PersistentVolumeClaim*, ClaimPtr> annotated;
   for (const DelayedClaim& wanted : claims.delayed) {
     if (wanted.matched.Has(row)) continue;
-    const ClaimPtr claim = WithAnnotation(*wanted.claim, "volume.kubernetes.io/selected-node", node);
+    ClaimPtr& claim = annotated[wanted.claim.get()];
+    if (claim == nullptr) claim = WithAnnotation(*wanted.claim, "volume.kubernetes.io/selected-node", node);
     if (Status status = AssumeIn(handle_.objects.Of<api::PersistentVolumeClaim>(), claim); !status.ok())
       return status;
     claims.plan.provisions.push_back(claim);

@@ -382,6 +382,23 @@ TEST_F(BindingTest, ReservedVolumesAreVisibleToTheNextPod) {
   EXPECT_EQ(Evaluate({"new"}).at("b"), Fits());
 }
 
+TEST_F(BindingTest, AClaimThatIsListedAgainHasOneAssumedObject) {
+  Put(MakeClaim("new"));
+  EXPECT_EQ(Evaluate({"new", "new", "new"}).at("a"), Fits());
+  std::vector<std::shared_ptr<const PersistentVolumeClaim>> assumed;
+  cluster.objects().Of<PersistentVolumeClaim>().Listen(
+      [&](const auto& change) { assumed.push_back(change.after); });
+  const auto info = cluster.Prepare(WithClaims({"new", "new", "new"}));
+  const std::string node = "a";
+  framework::CycleState state = cluster.state().Clone();
+  const framework::Placement placement{info, node, state};
+  ASSERT_TRUE(plugin->Reserve(placement).ok());
+  ASSERT_FALSE(assumed.empty());
+  for (const auto& claim : assumed) EXPECT_EQ(claim, assumed.front()) << "one object";
+  plugin->Unreserve(placement);
+  EXPECT_EQ(cluster.objects().Of<PersistentVolumeClaim>().assumed_count(), 0U);
+}
+
 TEST_F(BindingTest, NothingIsReservedForBoundClaims) {
   Put(MakeVolume("v"));
   Put(MakeClaim("c").BoundTo("v"));
