@@ -1,4 +1,4 @@
-// What only CEL expressions need of quantities.
+// What only CEL expressions and sums that amounts leave again need of quantities.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 
 #include "base/check.hpp"
 #include "kubernetes/api/resource_version.hpp"
+#include "scheduler/devices/capacity.hpp"
 
 namespace berth::devices {
 namespace {
@@ -20,6 +21,17 @@ std::string KeyOf(std::string_view driver, std::string_view pool, std::string_vi
 AllocationPtr AllocationOf(const std::shared_ptr<const api::ResourceClaim>& claim) {
   if (claim == nullptr || !claim->allocation) return nullptr;
   return {claim, &*claim->allocation};
+}
+
+// Running sums keep entries of zero.
+bool HaveEqualValues(const api::QuantityMap& sums, const api::QuantityMap& counted) {
+  const auto same = [](const api::QuantityMap& a, const api::QuantityMap& b) {
+    return std::ranges::all_of(a, [&](const auto& entry) {
+      const auto other = b.find(entry.first);
+      return entry.second.Compare(other == b.end() ? api::Quantity() : other->second) == 0;
+    });
+  };
+  return same(sums, counted) && same(counted, sums);
 }
 
 }  // namespace
@@ -105,6 +117,7 @@ void AllocatedDevices::Change(const std::string& claim, ChangeClaim&& change) {
   } else if (found != claims_.end()) {
     claims_.erase(claim);
   }
+  BERTH_DCHECK(before == after || (EqualRecount(before) && EqualRecount(after)));
 }
 
 void AllocatedDevices::Add(const Device& device) {
@@ -112,8 +125,8 @@ void AllocatedDevices::Add(const Device& device) {
   const DeviceId id = Acquire(device.driver, device.pool, device.device);
   Entry& entry = entries_[id.value];
   if (IsShare(device)) {
-    entry.shares.push_back(&device);
-    UpdateShares(entry);
+    ++entry.use.shares;
+    AddAmounts(entry.use.consumed, device.consumed_capacity);
   } else {
     ++entry.use.claims;
   }
@@ -127,10 +140,9 @@ void AllocatedDevices::Remove(const Device& device) {
   const DeviceId id = found->second;
   Entry& entry = entries_[id.value];
   if (IsShare(device)) {
-    const auto share = std::ranges::find(entry.shares, &device);
-    BERTH_CHECK(share != entry.shares.end(), device.driver, device.pool, device.device);
-    entry.shares.erase(share);
-    UpdateShares(entry);
+    BERTH_CHECK(entry.use.shares > 0, device.driver, device.pool, device.device);
+    SubtractAmounts(entry.use.consumed, device.consumed_capacity);
+    if (--entry.use.shares == 0) entry.use.consumed.clear();
   } else {
     BERTH_CHECK(entry.use.claims > 0, device.driver, device.pool, device.device);
     --entry.use.claims;
@@ -139,12 +151,25 @@ void AllocatedDevices::Remove(const Device& device) {
   Release(id);
 }
 
-void AllocatedDevices::UpdateShares(Entry& entry) {
-  entry.use.shares = static_cast<std::uint32_t>(entry.shares.size());
-  entry.use.consumed.clear();
-  for (const Device* share : entry.shares) {
-    for (const auto& [name, amount] : share->consumed_capacity) entry.use.consumed[name] += amount;
-  }
+bool AllocatedDevices::EqualRecount(const AllocationPtr& allocation) const {
+  if (allocation == nullptr) return true;
+  return std::ranges::all_of(allocation->devices, [&](const Device& device) {
+    Use counted;
+    for (const auto& [uid, claim] : claims_) {
+      for (const Device& other : claim.effective()->devices) {
+        if (other.admin_access || other.device != device.device || other.pool != device.pool ||
+            other.driver != device.driver)
+          continue;
+        ++(IsShare(other) ? counted.shares : counted.claims);
+        if (IsShare(other)) AddAmounts(counted.consumed, other.consumed_capacity);
+      }
+    }
+    const auto known = ids_.find(KeyOf(device.driver, device.pool, device.device));
+    if (known == ids_.end()) return counted.free();
+    const Use& use = entries_[known->second.value].use;
+    return use.claims == counted.claims && use.shares == counted.shares &&
+           HaveEqualValues(use.consumed, counted.consumed);
+  });
 }
 
 DeviceId AllocatedDevices::Acquire(std::string_view driver, std::string_view pool, std::string_view device) {

@@ -78,7 +78,6 @@ class AllocatedDevices {
     std::string key;
     std::uint32_t holders = 0;
     Use use;
-    std::vector<const Device*> shares;  // of allocations in claims_
   };
   // Of a claim: the allocation that the API server has, and the one that is being written.
   struct Claim {
@@ -97,7 +96,8 @@ class AllocatedDevices {
   void Change(const std::string& claim, ChangeClaim&& change);
   void Add(const Device& device);
   void Remove(const Device& device);
-  void UpdateShares(Entry& entry);
+  // Whether the uses of these devices equal a recount over all claims. Null: true.
+  bool EqualRecount(const AllocationPtr& allocation) const;
   bool IsShare(const Device& device) const { return consumable_capacity_ && device.share_id.has_value(); }
 
   const bool consumable_capacity_;

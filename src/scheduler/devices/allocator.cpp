@@ -691,7 +691,7 @@ bool Allocator::Search::Choose(const Position& at, const Wanted& wanted, const N
   Choice& taken = choices_[device.id];
   if (shared) {
     ++taken.shares;
-    for (const auto& [name, amount] : *chosen.consumed) taken.consumed[name] += amount;
+    AddAmounts(taken.consumed, *chosen.consumed);
   } else {
     taken.claims.push_back(at.claim);
   }
@@ -708,15 +708,8 @@ void Allocator::Search::Undo(const Position& at) {
   claim.chosen.pop_back();
   Choice& taken = choices_.at(chosen.device->id);
   if (chosen.consumed) {
-    --taken.shares;
-    // Added up again, because amounts have no subtraction. No other share means nothing is consumed.
-    taken.consumed.clear();
-    for (const Claim& each : state_) {
-      for (const ChosenDevice& other : each.chosen) {
-        if (other.device != chosen.device || !other.consumed) continue;
-        for (const auto& [name, amount] : *other.consumed) taken.consumed[name] += amount;
-      }
-    }
+    SubtractAmounts(taken.consumed, *chosen.consumed);
+    if (--taken.shares == 0) taken.consumed.clear();
   } else {
     taken.claims.pop_back();
   }

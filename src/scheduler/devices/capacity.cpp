@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/go_quote.hpp"
+#include "kubernetes/api/quantity_arithmetic.hpp"
 
 namespace berth::devices {
 namespace {
@@ -194,6 +195,14 @@ Expected<bool> HasCapacity(const api::Device& device, const std::optional<api::Q
     ++total;
   }
   return true;
+}
+
+void AddAmounts(api::QuantityMap& sums, const api::QuantityMap& amounts) {
+  for (const auto& [name, amount] : amounts) sums[name] += amount;
+}
+
+void SubtractAmounts(api::QuantityMap& sums, const api::QuantityMap& amounts) {
+  for (const auto& [name, amount] : amounts) api::QuantityArithmetic::Subtract(sums[name], amount);
 }
 
 }  // namespace berth::devices

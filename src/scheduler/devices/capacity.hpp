@@ -22,4 +22,9 @@ Expected<api::QuantityMap> ConsumedCapacity(const api::Device& device,
 Expected<bool> HasCapacity(const api::Device& device, const std::optional<api::QuantityMap>& requested,
                            const api::QuantityMap& used, const api::QuantityMap& chosen, bool fractional);
 
+// Running sums of consumed amounts, by capacity. The values are exact, but after a subtraction a sum may be
+// in another form than one that is added up anew (api::Quantity), and sums of zero keep their entries.
+void AddAmounts(api::QuantityMap& sums, const api::QuantityMap& amounts);
+void SubtractAmounts(api::QuantityMap& sums, const api::QuantityMap& amounts);
+
 }  // namespace berth::devices

@@ -387,6 +387,23 @@ TEST_F(Devices, CapacityIsConsumedByShares) {
   EXPECT_EQ(Try(Requests(Exactly("r", R"("capacity": {"requests": {"cores": "1"}})"))), "impossible");
 }
 
+TEST_F(Devices, AShareThatIsUndoneLeavesItsCapacityToOthers) {
+  const auto device = [](const std::string& name, const std::string& attributes) {
+    return fmt::format(R"({{"name": "{}", "attributes": {{{}}}, "allowMultipleAllocations": true, "capacity":
+                           {{"memory": {{"value": "8Gi"}}, "cores": {{"value": "1500m"}}}}}})",
+                       name, attributes);
+  };
+  AddSlice("s", device("a", R"("x": {"bool": true})") + "," + device("b", ""));
+  const auto wants = [](const std::string& name, const std::string& memory, const std::string& more = "") {
+    return Exactly(name, fmt::format(R"("capacity": {{"requests": {{"memory": "{}", "cores": "500m"}}}}{})",
+                                     memory, more));
+  };
+  const std::string of_a = R"(, "selectors": [{"cel": {"expression": "x"}}])";
+  EXPECT_EQ(Try(Requests(wants("small", "1Gi") + "," + wants("large", "3Gi") + "," +
+                         wants("last", "5Gi", of_a) + "," + wants("least", "2Gi", of_a))),
+            "small=p/a large=p/b last=p/a least=p/a ");
+}
+
 // --- the order of devices ---
 
 TEST_F(Devices, TheLeastWasteIsThatOfTheDeviceWithTheSmallestFreeShare) {
@@ -945,6 +962,36 @@ TEST_F(Devices, APendingAllocationCountsUntilTheLastOfItsPodsReleasesIt) {
   EXPECT_EQ(allocated_.SharedPendingOf("u"), nullptr);
   allocated_.ReleasePending("u", first);
   EXPECT_EQ(one(), "r=p/g1 ") << "released by a pod of an earlier allocation";
+}
+
+TEST_F(Devices, TheConsumedCapacityIsTheSumOfTheRemainingShares) {
+  const std::vector<std::string> amounts{"1Gi", "500m", "3", "7E", "9E", "1n", "12e20", "0", "2Ki", "-4"};
+  const DeviceId device = allocated_.Acquire("d", "p", "a");
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Random random(seed);
+    std::vector<std::string> shares;  // their amounts
+    for (const std::string& amount : amounts) {
+      shares.push_back(amount);
+      const auto claim = Claim(
+          "{}", Allocated("a", fmt::format(R"("shareID": "{0}", "consumedCapacity": {{"memory": "{0}"}})",
+                                           amount)));
+      allocated_.AddPending("u" + amount,
+                            std::make_shared<const ResourceClaim::Allocation>(*claim->allocation));
+    }
+    while (!shares.empty()) {
+      const auto ends = shares.begin() + static_cast<std::ptrdiff_t>(random.Below(shares.size()));
+      allocated_.RemovePending("u" + *ends);
+      shares.erase(ends);
+      api::Quantity sum;
+      for (const std::string& amount : shares) sum += *api::Quantity::Parse(amount);
+      const AllocatedDevices::Use& use = allocated_.use(device);
+      ASSERT_EQ(use.shares, shares.size());
+      ASSERT_EQ(use.consumed.size(), shares.empty() ? 0U : 1U);
+      if (!shares.empty())
+        ASSERT_EQ(use.consumed.at("memory").Compare(sum), 0) << sum.Canonical() << ", seed " << seed;
+    }
+  }
+  allocated_.Release(device);
 }
 
 }  // namespace
