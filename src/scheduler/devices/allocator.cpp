@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <limits>
+#include <ranges>
 #include <tuple>
 
 #include "base/check.hpp"
@@ -27,6 +28,25 @@ constexpr std::size_t kMostGrouped = 1000;  // comparisons grow with the square
 
 std::string DeviceName(const NodePool& pool, const SliceDevice& device) {
   return fmt::format("{}/{}/{}", pool.driver, pool.pool, device.device->name);
+}
+
+const api::Quantity* FindCounter(const Counters& sets, const std::string& set, const std::string& counter) {
+  const auto found = sets.find(set);
+  if (found == sets.end()) return nullptr;
+  const auto amount = found->second.find(counter);
+  return amount == found->second.end() ? nullptr : &amount->second;
+}
+
+// Whether the pool has less of the counter than allocated devices and those in `chosen` consume.
+bool IsExceeded(const NodePool& pool, const Counters& chosen, const std::string& set,
+                const std::string& counter) {
+  const api::Quantity* value = FindCounter(pool.counters, set, counter);
+  if (value == nullptr) return false;
+  api::Quantity total;
+  for (const Counters* consumed : {&pool.consumed, &chosen}) {
+    if (const api::Quantity* amount = FindCounter(*consumed, set, counter)) total += *amount;
+  }
+  return value->Compare(total) < 0;
 }
 
 }  // namespace
@@ -97,6 +117,13 @@ class Allocator::Search {
     std::uint32_t shares = 0;
     api::QuantityMap consumed;  // by the shares
   };
+  // What chosen devices consume of a pool's counters.
+  struct Consumption {
+    Counters sums;
+    std::vector<api::Quantity> before;  // the sums that the devices have changed, in the order of changes
+    // Counters that are exceeded without them: set and counter. Refers to the pool.
+    std::vector<std::pair<const std::string*, const std::string*>> exceeded;
+  };
 
   // --- checks before the search; false: failed_ is set ---
   bool Prepare(const ResourceClaim& object);
@@ -133,7 +160,7 @@ class Allocator::Search {
               std::size_t device, bool must);
   void Undo(const Position& at);
   bool TakeCounters(const NodePool& pool, const SliceDevice& device);
-  void ReturnCounters(const NodePool& pool);
+  void ReturnCounters(const NodePool& pool, const SliceDevice& device);
   bool AddToConstraints(Claim& claim, const Position& at, const NodePool& pool, const SliceDevice& device);
   void RemoveFromConstraints(Claim& claim, const Position& at, std::size_t count);
 
@@ -161,9 +188,7 @@ class Allocator::Search {
   int depth_ = 0;
   std::vector<Claim> state_;  // by claim
   boost::unordered_flat_map<DeviceId, Choice> choices_;
-  // What chosen devices consume of a pool's counters: one entry per device that took counters, the sum so
-  // far.
-  std::map<const NodePool*, std::vector<Counters>> counters_;
+  std::map<const NodePool*, Consumption> counters_;
   std::vector<bool> took_counters_;  // by chosen device, in the order of choices
   std::optional<DeviceGroups> groups_;
   std::vector<Location> ordered_;  // in the order of the allocator, unless that is the listed one
@@ -656,7 +681,7 @@ bool Allocator::Search::Choose(const Position& at, const Wanted& wanted, const N
   const bool takes_counters = !charged && !device.device->consumes_counters.empty();
   if (takes_counters && !TakeCounters(pool, device)) return false;
   const auto give_up = [&] {
-    if (takes_counters) ReturnCounters(pool);
+    if (takes_counters) ReturnCounters(pool, device);
     return false;
   };
   if (features_.device_taints && UntoleratedTaint(device, *wanted.request) != nullptr) return give_up();
@@ -671,7 +696,8 @@ bool Allocator::Search::Choose(const Position& at, const Wanted& wanted, const N
   ChosenDevice chosen{at.request, std::nullopt, &pool, pool.slices[slice], &device, admin, std::nullopt};
   if (claim.requests[at.request].has_alternatives) chosen.alternative = at.option;
   if (features_.consumable_capacity) {
-    Expected<bool> room = HasRoom(wanted, device);
+    // TryDevice has compared the same amounts a moment ago.
+    Expected<bool> room = must ? HasRoom(wanted, device) : true;
     Expected<api::QuantityMap> consumed;
     if (room && *room && shared) {
       consumed =
@@ -714,40 +740,57 @@ void Allocator::Search::Undo(const Position& at) {
     taken.claims.pop_back();
   }
   RemoveFromConstraints(claim, at, claim.constraints.size());
-  if (took_counters_.back()) ReturnCounters(*chosen.pool);
+  if (took_counters_.back()) ReturnCounters(*chosen.pool, *chosen.device);
   took_counters_.pop_back();
 }
 
+// A counter of the pool that is exceeded refuses every device, also those that do not consume it. Those that
+// are not exceeded without chosen devices are compared when one changes them.
 bool Allocator::Search::TakeCounters(const NodePool& pool, const SliceDevice& device) {
-  std::vector<Counters>& sums = counters_[&pool];
-  Counters sum = sums.empty() ? Counters() : sums.back();
-  for (const api::CounterConsumption& consumption : device.device->consumes_counters) {
-    api::QuantityMap& set = sum[consumption.counter_set];
-    for (const auto& [name, amount] : consumption.counters) set[name] += amount;
-  }
-  // All counters of the pool are compared: one that is exceeded already refuses every device.
-  for (const auto& [set_name, counters] : pool.counters) {
-    const auto allocated = pool.consumed.find(set_name);
-    const auto chosen = sum.find(set_name);
-    for (const auto& [name, value] : counters) {
-      api::Quantity total;
-      const auto add = [&](const auto& sets, const auto& set) {
-        if (set == sets.end()) return;
-        if (const auto amount = set->second.find(name); amount != set->second.end()) total += amount->second;
-      };
-      add(pool.consumed, allocated);
-      add(sum, chosen);
-      if (value.Compare(total) < 0) return false;
+  const auto [at, first] = counters_.try_emplace(&pool);
+  Consumption& taken = at->second;
+  if (first) {
+    for (const auto& [set, counters] : pool.counters) {
+      for (const auto& [counter, value] : counters) {
+        if (IsExceeded(pool, {}, set, counter)) taken.exceeded.emplace_back(&set, &counter);
+      }
     }
   }
-  sums.push_back(std::move(sum));
-  return true;
+  const std::vector<api::CounterConsumption>& wanted = device.device->consumes_counters;
+  for (const api::CounterConsumption& consumption : wanted) {
+    api::QuantityMap& sums = taken.sums[consumption.counter_set];
+    for (const auto& [counter, amount] : consumption.counters) {
+      api::Quantity& sum = sums[counter];
+      taken.before.push_back(sum);
+      sum += amount;
+    }
+  }
+  const auto is_exceeded = [&](const std::string& set, const std::string& counter) {
+    return IsExceeded(pool, taken.sums, set, counter);
+  };
+  const bool refused =
+      std::ranges::any_of(taken.exceeded,
+                          [&](const auto& entry) { return is_exceeded(*entry.first, *entry.second); }) ||
+      std::ranges::any_of(wanted, [&](const api::CounterConsumption& consumption) {
+        return std::ranges::any_of(consumption.counters, [&](const auto& entry) {
+          return is_exceeded(consumption.counter_set, entry.first);
+        });
+      });
+  if (refused) ReturnCounters(pool, device);
+  return !refused;
 }
 
-void Allocator::Search::ReturnCounters(const NodePool& pool) {
-  std::vector<Counters>& sums = counters_[&pool];
-  BERTH_CHECK(!sums.empty(), pool.driver, pool.pool);
-  sums.pop_back();
+// `device` took its counters last.
+void Allocator::Search::ReturnCounters(const NodePool& pool, const SliceDevice& device) {
+  Consumption& taken = counters_.at(&pool);
+  for (const api::CounterConsumption& consumption : std::views::reverse(device.device->consumes_counters)) {
+    api::QuantityMap& sums = taken.sums.at(consumption.counter_set);
+    for (const auto& [counter, amount] : std::views::reverse(consumption.counters)) {
+      BERTH_CHECK(!taken.before.empty(), pool.driver, pool.pool);
+      sums.at(counter) = std::move(taken.before.back());
+      taken.before.pop_back();
+    }
+  }
 }
 
 bool Allocator::Search::AddToConstraints(Claim& claim, const Position& at, const NodePool& pool,

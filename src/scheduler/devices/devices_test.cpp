@@ -356,6 +356,33 @@ TEST_F(Devices, SharedCountersLimitPartitions) {
   EXPECT_EQ(Try(Requests(Exactly("r"))), "r=p/half1 ");
 }
 
+TEST_F(Devices, CountersOfAnUndoneChoiceAreFree) {
+  const auto device = [](const std::string& name, const std::string& counters,
+                         const std::string& attributes) {
+    return fmt::format(R"({{"name": "{}", "attributes": {{{}}}, "consumesCounters": [{{"counterSet": "set",
+                           "counters": {{{}}}}}]}})",
+                       name, attributes, counters);
+  };
+  const std::string pool = R"("name": "p", "resourceSliceCount": 2)";
+  AddSlice("counters", "", R"("nodeName": "n", "sharedCounters": [{"name": "set",
+           "counters": {"a": {"value": "12"}, "b": {"value": "6"}, "c": {"value": "1"}}}])",
+           pool);
+  AddSlice("s",
+           device("w", R"("a": {"value": "10"}, "b": {"value": "1"})", "") + "," +
+               device("x", R"("a": {"value": "6"})", "") + "," +
+               device("y", R"("a": {"value": "6"}, "b": {"value": "6"})", R"("x": {"bool": true})") + "," +
+               device("z", R"("c": {"value": "2"})", R"("z": {"bool": true})"),
+           R"("nodeName": "n")", pool);
+  const std::string y = Exactly("y", R"("selectors": [{"cel": {"expression": "x"}}])");
+  EXPECT_EQ(Try(Requests(Exactly("r") + "," + y)), "r=p/x y=p/y ");
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("selectors": [{"cel": {"expression": "z"}}])"))), "impossible");
+  allocated_.AddPending(
+      "u", std::make_shared<const ResourceClaim::Allocation>(*Claim("{}", Allocated("z"))->allocation));
+  EXPECT_EQ(Try(Requests(y)), "impossible") << "another counter is exceeded";
+  allocated_.RemovePending("u");
+  EXPECT_EQ(Try(Requests(y)), "y=p/y ");
+}
+
 TEST_F(Devices, CapacityIsConsumedByShares) {
   AddSlice("s", R"({"name": "a", "allowMultipleAllocations": true, "capacity": {"memory": {"value": "40Gi",
     "requestPolicy": {"default": "2Gi", "validRange": {"min": "2Gi", "step": "2Gi"}}}}})");
