@@ -26,6 +26,16 @@ using DeviceRequest = ResourceClaim::DeviceRequest;
 constexpr int kMaxDepth = 4000;
 constexpr std::size_t kMostGrouped = 1000;  // comparisons grow with the square
 
+// What takes about as long as a step: comparisons of amounts, taints or names; bytes of an expression, which
+// is looked up by its text for each device.
+constexpr std::uint64_t kComparisonsPerStep = 16;
+constexpr std::uint64_t kOptionsPerStep = 4;  // the preparation of requests and alternatives
+constexpr std::uint64_t kExpressionBytesPerStep = 1024;
+// Those for a counter that is consumed: it is looked up in three tables, changed, and restored later.
+constexpr std::uint64_t kComparisonsPerCounter = 4;
+// Those for an amount of a share: it is computed again, added, and subtracted later.
+constexpr std::uint64_t kComparisonsPerShare = 4;
+
 std::string DeviceName(const NodePool& pool, const SliceDevice& device) {
   return fmt::format("{}/{}/{}", pool.driver, pool.pool, device.device->name);
 }
@@ -35,6 +45,19 @@ const api::Quantity* FindCounter(const Counters& sets, const std::string& set, c
   if (found == sets.end()) return nullptr;
   const auto amount = found->second.find(counter);
   return amount == found->second.end() ? nullptr : &amount->second;
+}
+
+// The comparisons of HasCapacity.
+std::uint64_t ComparisonsOfCapacity(const api::Device& device) {
+  std::uint64_t amounts = device.capacity.size();
+  for (const auto& [name, capacity] : device.capacity) {
+    if (capacity.request_policy) amounts += capacity.request_policy->valid_values.size();
+  }
+  return amounts;
+}
+
+std::uint64_t ComparisonsOfConstraint(const ResourceClaim::Constraint& constraint, std::size_t chosen) {
+  return 2 + 2 * constraint.requests.size() + (constraint.distinct_attribute ? chosen : 0);
 }
 
 // Whether the pool has less of the counter than allocated devices and those in `chosen` consume.
@@ -169,6 +192,9 @@ class Allocator::Search {
     failed_ = Outcome{Outcome::Kind::kError, std::move(error)};
     return false;
   }
+  // The comparisons of Choose.
+  std::uint64_t ComparisonsOfChoice(const Claim& claim, const Wanted& wanted, const SliceDevice& device,
+                                    bool shared, bool takes_counters) const;
   // False: the search has taken too long.
   bool Spend(std::uint64_t steps = 1) {
     steps_ += steps;
@@ -186,7 +212,8 @@ class Allocator::Search {
   const std::span<const ResourceClaim* const> claims_;
   std::uint64_t steps_ = 0;
   int depth_ = 0;
-  std::vector<Claim> state_;  // by claim
+  std::vector<Claim> state_;   // by claim
+  std::uint64_t options_ = 0;  // the requests and alternatives of all claims
   boost::unordered_flat_map<DeviceId, Choice> choices_;
   std::map<const NodePool*, Consumption> counters_;
   std::vector<bool> took_counters_;  // by chosen device, in the order of choices
@@ -267,7 +294,10 @@ bool Allocator::Search::Prepare(const ResourceClaim& object) {
     }
     claim.constraints.emplace_back(constraint);
   }
-  return true;
+  std::uint64_t options = 0;
+  for (const Request& request : claim.requests) options += request.options.size();
+  options_ += options;
+  return Spend(1 + options / kOptionsPerStep);
 }
 
 bool Allocator::Search::PrepareRequest(const ResourceClaim::Request& request, Claim& claim,
@@ -357,6 +387,7 @@ bool Allocator::Search::ListAll(Claim& claim, Wanted& wanted) {
         if (features_.consumable_capacity) {
           // Devices without room for it now stay in the list, so that the request fails.
           const api::Device& device = *pool.slices[slice]->devices[i].device;
+          if (!Spend(ComparisonsOfCapacity(device) / kComparisonsPerStep)) return false;
           const Expected<bool> enough =
               HasCapacity(device, wanted.request->capacity, {}, {}, features_.fractional_capacity_range);
           if (!enough) {
@@ -518,6 +549,7 @@ std::optional<Allocator::Search::Result> Allocator::Search::TryDevice(const Posi
   if (failed()) return Result::kStop;
   if (!selectable) return std::nullopt;
   if (features_.consumable_capacity) {
+    if (!Spend(ComparisonsOfCapacity(*device.device) / kComparisonsPerStep)) return Result::kStop;
     const Expected<bool> room = HasRoom(wanted, device);
     if (!room) {
       Fail(fmt::format("{}: checking capacity for device {}: {}", Where(claim, wanted.name),
@@ -569,11 +601,14 @@ std::optional<std::uint32_t> Allocator::Search::GroupOf(const SliceDevice& devic
 void Allocator::Search::GroupDevices() {
   groups_.emplace();
   BERTH_CHECK(!failed(), steps_);
+  std::uint64_t compared = options_;  // of each device
+  for (const Claim& claim : state_) compared += claim.object->constraints.size();
   for (const NodePool& pool : pools_) {
     if (pool.incomplete || pool.invalid) continue;
     for (std::size_t s = 0; s < pool.slices.size(); ++s) {
       for (std::size_t d = 0; d < pool.slices[s]->devices.size(); ++d) {
         if (groups_->devices() == kMostGrouped) return;
+        if (!Spend((compared + groups_->size()) / kComparisonsPerStep)) return;
         const SliceDevice& device = pool.slices[s]->devices[d];
         DeviceProfile profile{.pool = &pool,
                               .device = &device,
@@ -635,7 +670,7 @@ bool Allocator::Search::Matches(const Claim& claim, const std::vector<api::Devic
     static const std::string kNone;
     const std::string& expression = selectors[i].cel_expression ? *selectors[i].cel_expression : kNone;
     const auto& answer = allocator_.selectors_.Evaluate(expression, pool.driver, device);
-    if (!Spend(answer.steps)) return false;
+    if (!Spend(answer.steps + expression.size() / kExpressionBytesPerStep)) return false;
     if (answer.kind == Kind::kMatch) continue;
     if (answer.kind == Kind::kNoMatch) return false;
     const std::string owner = device_class != nullptr ? "class " + device_class->metadata.name
@@ -679,6 +714,8 @@ bool Allocator::Search::Choose(const Position& at, const Wanted& wanted, const N
   const bool charged = shared && (allocator_.allocated_.use(device.id).shares > 0 ||
                                   (choice != choices_.end() && choice->second.shares > 0));
   const bool takes_counters = !charged && !device.device->consumes_counters.empty();
+  if (!Spend(ComparisonsOfChoice(claim, wanted, device, shared, takes_counters) / kComparisonsPerStep))
+    return false;
   if (takes_counters && !TakeCounters(pool, device)) return false;
   const auto give_up = [&] {
     if (takes_counters) ReturnCounters(pool, device);
@@ -724,6 +761,20 @@ bool Allocator::Search::Choose(const Position& at, const Wanted& wanted, const N
   took_counters_.push_back(takes_counters);
   claim.chosen.push_back(std::move(chosen));
   return true;
+}
+
+std::uint64_t Allocator::Search::ComparisonsOfChoice(const Claim& claim, const Wanted& wanted,
+                                                     const SliceDevice& device, bool shared,
+                                                     bool takes_counters) const {
+  std::uint64_t comparisons = device.taints.size() * (1 + wanted.request->tolerations.size());
+  if (shared) comparisons += kComparisonsPerShare * ComparisonsOfCapacity(*device.device);
+  if (takes_counters) {
+    for (const api::CounterConsumption& consumption : device.device->consumes_counters)
+      comparisons += kComparisonsPerCounter * consumption.counters.size();
+  }
+  for (const ResourceClaim::Constraint& constraint : claim.object->constraints)
+    comparisons += ComparisonsOfConstraint(constraint, claim.chosen.size());
+  return comparisons;
 }
 
 // Undoes the last choice, which was made at this position.

@@ -66,8 +66,9 @@ using FindClass = std::function<const api::DeviceClass*(std::string_view name)>;
 
 // The limits of one search.
 struct SearchLimits {
-  // A step is a device that is tried; evaluations of expressions cost further steps. About a microsecond
-  // each. kube-scheduler limits the time instead (filterTimeout).
+  // A step is a device that is tried. Evaluations of expressions cost further steps, as do devices, claims
+  // and constraints with many amounts, taints or names. About a microsecond each. kube-scheduler limits the
+  // time instead (filterTimeout).
   std::uint64_t steps = 10'000'000;
   // A search that has taken more steps does not try a device if an interchangeable one has led to no
   // solution. This changes no outcome but kTimeout. Most claims are allocated within a few steps.

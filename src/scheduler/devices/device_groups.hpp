@@ -28,6 +28,7 @@ class DeviceGroups {
   // Null: the device was not added.
   std::optional<std::uint32_t> Of(DeviceId device) const;
   std::size_t devices() const { return group_of_.size(); }
+  std::size_t size() const { return first_.size(); }
 
  private:
   std::vector<DeviceProfile> first_;  // the first device of each group

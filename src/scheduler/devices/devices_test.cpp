@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 #include <tuple>
 
@@ -861,6 +862,80 @@ TEST_F(Devices, ExpensiveSelectorsAreStepsOfTheSearch) {
   EXPECT_EQ(Try(claim), "impossible");
   selectors_.steps_each = steps_ / 2;
   EXPECT_EQ(Try(claim), "timeout");
+}
+
+// `item` with the numbers from 0, separated by commas.
+std::string Repeated(int count, const std::function<std::string(int)>& item) {
+  std::string items;
+  for (int i = 0; i < count; ++i) items += (i > 0 ? "," : "") + item(i);
+  return items;
+}
+
+TEST_F(Devices, DevicesAndClaimsThatTakeMoreWorkTakeMoreSteps) {
+  const std::string plain = R"({"name": "a"})";
+  const auto steps = [&](const std::string& device, const std::string& claim) {
+    AddSlice("s", device);
+    return Allocate({Claim(claim)}).steps;
+  };
+  const std::uint64_t few = steps(plain, Requests(Exactly("r")));
+  EXPECT_LE(few, 8U);
+
+  const std::string capacity = Repeated(32, [](int i) {
+    const std::string values = Repeated(10, [](int value) { return fmt::format(R"("{}")", value + 1); });
+    return fmt::format(
+        R"("c{}": {{"value": "10", "requestPolicy": {{"default": "1", "validValues": [{}]}}}})", i, values);
+  });
+  const std::string taints =
+      Repeated(16, [](int i) { return fmt::format(R"({{"key": "t{}", "effect": "NoSchedule"}})", i); });
+  const std::string tolerations =
+      Repeated(16, [](int i) { return fmt::format(R"({{"key": "t{}", "operator": "Exists"}})", i); });
+  const std::string constraints = Repeated(
+      32, [](int i) { return fmt::format(R"({{"matchAttribute": "d/n{}", "requests": ["r"]}})", i); });
+  struct Case {
+    const char* description;
+    std::string device;
+    std::string claim;
+    std::uint64_t more;
+  };
+  const std::vector<Case> cases = {
+      {"capacities with valid values are compared",
+       fmt::format(R"({{"name": "a", "capacity": {{{}}}}})", capacity),
+       Requests(Exactly("r", R"("capacity": {"requests": {"c0": "11"}})")), 16},
+      {"a share is computed, added and subtracted",
+       fmt::format(R"({{"name": "a", "allowMultipleAllocations": true, "capacity": {{{}}}}})", capacity),
+       Requests(Exactly("r")), 100},
+      {"taints are compared with tolerations", fmt::format(R"({{"name": "a", "taints": [{}]}})", taints),
+       Requests(Exactly("r", fmt::format(R"("tolerations": [{}])", tolerations))), 16},
+      {"constraints name requests", plain,
+       Requests(Exactly("r"), fmt::format(R"("constraints": [{}])", constraints)), 4},
+      {"a long expression is looked up", plain,
+       Requests(Exactly(
+           "r", fmt::format(R"("selectors": [{{"cel": {{"expression": "{}"}}}}])", std::string(10240, 'x')))),
+       6},
+      {"requests are prepared", plain,
+       Requests(Repeated(32, [](int i) { return Exactly(fmt::format("r{}", i)); })), 6},
+  };
+  for (const Case& test : cases)
+    EXPECT_GE(steps(test.device, test.claim), few + test.more) << test.description;
+}
+
+TEST_F(Devices, PartitionsWithManyCountersTakeMoreSteps) {
+  const auto counters = [](int set) {
+    return fmt::format(R"("set{}", "counters": {{{}}})", set,
+                       Repeated(32, [](int i) { return fmt::format(R"("c{}": {{"value": "1"}})", i); }));
+  };
+  const std::string sets =
+      Repeated(2, [&](int set) { return fmt::format(R"({{"name": {}}})", counters(set)); });
+  const std::string consumed =
+      Repeated(2, [&](int set) { return fmt::format(R"({{"counterSet": {}}})", counters(set)); });
+  const std::string pool = R"("name": "p", "resourceSliceCount": 2)";
+  AddSlice("counters", "", fmt::format(R"("nodeName": "n", "sharedCounters": [{}])", sets), pool);
+  AddSlice("s", fmt::format(R"({{"name": "a", "consumesCounters": [{}]}})", consumed), R"("nodeName": "n")",
+           pool);
+  const auto claim = Claim(Requests(Exactly("r")));
+  const AllocationOutcome outcome = Allocate({claim});
+  EXPECT_EQ(Text(outcome, {claim}), "r=p/a ");
+  EXPECT_GE(outcome.steps, 16U);
 }
 
 TEST_F(Devices, ASearchThatTakesTooLongToGroupDevicesEnds) {
