@@ -91,6 +91,7 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
 
   Status Decide() override {
     placed_.clear();
+    nominations_.reset();
     all_fit_together_ = true;
     if (group_.tree != nullptr) {
       latest_ = cycle_.SearchTree(group_, cycle_.LeavesOf(group_));
@@ -102,6 +103,7 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
     std::size_t on_nodes = 0;
     AddPlaced(latest_, on_nodes);
     if (latest_.result.status.ok()) PrepareTests();
+    IndexPlaced();
     return latest_.result.status;
   }
   std::span<const Found> found() const override { return found_; }
@@ -148,7 +150,7 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
     };
     if (std::ranges::none_of(placed_, counts_others)) return;
     view_.emplace(parts().view.Of(parts().cluster));
-    const auto nominations = parts().nominations.Of(table());
+    const auto nominations = Nominations();
     std::deque<framework::CycleState> states;
     Placed placed(parts(), profile());
     for (PlacedMember& member : placed_) {
@@ -168,29 +170,70 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
     }
   }
 
+  void IndexPlaced() {
+    tests_.clear();
+    always_affected_.clear();
+    by_row_.clear();
+    for (std::size_t i = 0; i < placed_.size(); ++i) {
+      const PlacedMember& member = placed_[i];
+      if (member.test != nullptr) tests_.push_back(member.test.get());
+      if (member.test != nullptr || !all_fit_together_) {
+        always_affected_.push_back(i);
+      } else {
+        by_row_.emplace_back(member.result->decision.row, i);
+      }
+    }
+    std::ranges::sort(by_row_);
+  }
+
+  // They do not change between two decisions. Collecting them for each of tens of thousands of victims would
+  // take longer than everything else.
+  std::span<const runtime::Nomination> Nominations() {
+    if (!nominations_) {
+      const auto current = parts().nominations.Of(table());
+      nominations_.emplace(current.begin(), current.end());
+    }
+    return *nominations_;
+  }
+
   Status Report(std::span<const Added> pods,
                 Status (Test::*report)(const cluster::PlacedPod&, cluster::Row)) {
     for (const Added& pod : pods) {
-      for (const PlacedMember& member : placed_) {
-        if (member.test == nullptr) continue;
-        if (Status status = (*member.test.*report)(*pod.pod, pod.row); !status.ok()) return status;
+      for (Test* test : tests_) {
+        if (Status status = (test->*report)(*pod.pod, pod.row); !status.ok()) return status;
       }
     }
     return {};
   }
 
+  // The members that these pods may exclude from their nodes: indexes into placed_, in its order.
+  std::vector<std::size_t> AffectedBy(std::span<const Added> added) const {
+    std::vector<std::size_t> affected = always_affected_;
+    if (by_row_.empty()) return affected;
+    std::vector<cluster::Row> rows;
+    for (const Added& pod : added) rows.push_back(pod.row);
+    std::ranges::sort(rows);
+    rows.erase(std::ranges::unique(rows).begin(), rows.end());
+    for (const cluster::Row row : rows) {
+      for (const auto& [of_member, index] :
+           std::ranges::equal_range(by_row_, row, {}, &std::pair<cluster::Row, std::size_t>::first))
+        affected.push_back(index);
+    }
+    std::ranges::sort(affected);
+    return affected;
+  }
+
   bool AllFit(std::span<const Added> added) {
-    const auto changed = [&](cluster::Row row) {
-      return std::ranges::find(added, row, &Added::row) != added.end();
-    };
-    const auto nominations = parts().nominations.Of(table());
+    const std::vector<std::size_t> affected = AffectedBy(added);
+    if (affected.empty()) return true;
+    const auto nominations = Nominations();
     const algorithm::ClusterView view = parts().view.Of(parts().cluster);
     std::deque<framework::CycleState> states;
     Placed placed(parts(), profile());
-    for (const PlacedMember& member : placed_) {
+    for (const std::size_t index : affected) {
+      const PlacedMember& member = placed_[index];
       const MemberResult& result = *member.result;
       const cluster::Row row = result.decision.row;
-      if (all_fit_together_ && member.test == nullptr && !changed(row)) continue;
       auto state = member.test != nullptr ? member.test->FitsOn(row, nominations)
                                           : parts().algorithm.FitsOn(row, result.pod->info, result.decision,
                                                                      profile(), view, nominations);
@@ -209,6 +252,11 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
   std::optional<algorithm::ClusterView> view_;
   std::vector<PlacedMember> placed_;
   bool all_fit_together_ = true;  // else some have left their nodes before others were placed
+  std::vector<Test*> tests_;      // of placed_
+  // Indexes into placed_: of members that are evaluated after every change, and of the others by row.
+  std::vector<std::size_t> always_affected_;
+  std::vector<std::pair<cluster::Row, std::size_t>> by_row_;
+  std::optional<std::vector<runtime::Nomination>> nominations_;  // since the last decision
   std::vector<Found> found_;
 };
 
@@ -443,10 +491,9 @@ void GroupCycle::RunPostFilters(const QueuedGroup& group, GroupResult& result) {
   result.status.reasons.push_back(answer.result.status.Message());
   if (!answer.result.status.ok()) return AddRejectors(answer.rejectors, result.members);
   result.waits_for_evictions = true;
-  for (const auto& nomination : answer.result.nominations) {
-    const bool nominated = Nominate(result.members, nomination);
-    BERTH_CHECK(nominated, group.key, nomination.uid);
-  }
+  MembersByUid by_uid;
+  AddTo(by_uid, result.members);
+  Nominate(group, by_uid, answer.result.nominations);
   result.preemption = PlanOf(answer.result);
 }
 
@@ -473,13 +520,17 @@ void GroupCycle::AddTried(std::span<MemberResult> members,
   }
 }
 
-bool GroupCycle::Nominate(std::span<MemberResult> members,
-                          const framework::GroupPostFilterResult::Nomination& nomination) {
-  const auto member = std::ranges::find_if(
-      members, [&](const MemberResult& each) { return each.pod->info.pod->metadata.uid == nomination.uid; });
-  if (member == members.end()) return false;
-  member->decision.nominate = nomination.node;
-  return true;
+void GroupCycle::AddTo(MembersByUid& by_uid, std::span<MemberResult> members) {
+  for (MemberResult& member : members) by_uid.emplace(member.pod->info.pod->metadata.uid, &member);
+}
+
+void GroupCycle::Nominate(const QueuedGroup& group, const MembersByUid& members,
+                          std::span<const framework::GroupPostFilterResult::Nomination> nominations) {
+  for (const auto& nomination : nominations) {
+    const auto member = members.find(nomination.uid);
+    BERTH_CHECK(member != members.end(), group.key, nomination.uid);
+    member->second->decision.nominate = nomination.node;
+  }
 }
 
 std::optional<EvictionPlan> GroupCycle::PlanOf(framework::GroupPostFilterResult& answer) {

@@ -5,14 +5,18 @@
 // pkg/scheduler/schedule_one_podgroup.go).
 #pragma once
 
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "base/seeded_hash.hpp"
 #include "scheduler/algorithm/current_view.hpp"
 #include "scheduler/algorithm/scheduling_algorithm.hpp"
 #include "scheduler/cluster/cluster_state.hpp"
@@ -183,9 +187,12 @@ class GroupCycle {
   static void AddTried(std::span<MemberResult> members,
                        std::vector<framework::GroupPostFilterServices::Tried>& tried);
   static std::optional<EvictionPlan> PlanOf(framework::GroupPostFilterResult& answer);
-  // Returns whether the pod is one of these members.
-  static bool Nominate(std::span<MemberResult> members,
-                       const framework::GroupPostFilterResult::Nomination& nomination);
+  // Members by the UIDs of their pods, to which the keys refer.
+  using MembersByUid =
+      boost::unordered_flat_map<std::string_view, MemberResult*, SeededHash, std::equal_to<>>;
+  static void AddTo(MembersByUid& by_uid, std::span<MemberResult> members);
+  static void Nominate(const framework::QueuedGroup& group, const MembersByUid& members,
+                       std::span<const framework::GroupPostFilterResult::Nomination> nominations);
   static bool MayEvict(const framework::QueuedGroup& group, const GroupResult& result);
   void RunPostFilters(const framework::QueuedGroup& group, GroupResult& result);
 

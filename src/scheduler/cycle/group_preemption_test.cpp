@@ -187,6 +187,22 @@ TEST_F(GroupPreemptionTest, AGroupThatIsDisruptedAsAWholeIsEvictedAsAWhole) {
   EXPECT_THAT(Deleted(), UnorderedElementsAre("v1", "v2"));
 }
 
+TEST_F(GroupPreemptionTest, AUnitIsEvictedIfAnyOfItsPodsIsInTheWayOfAMember) {
+  AddNodes(4);
+  Add(Low("blocker", "n3").Priority(20));
+  AddGroup(AsAUnit(MakeGroup("victims", std::nullopt, 1)));
+  Add(Low("v0", "n3", "100m").Group("victims").Priority(1));
+  Add(Low("v1", "n1", "300m").Group("victims").Priority(1));
+  Add(Low("v2", "n2").Group("victims").Priority(1));
+  Add(Low("low", "n0"));
+  Add(Low("beside", "n1", "400m"));
+  Add(Low("elsewhere", "n3", "100m"));
+  AddGang({"a", "b", "c"});
+  Settle();
+  EXPECT_THAT(Deleted(), UnorderedElementsAre("v0", "v1", "v2", "low"));
+  EXPECT_EQ(Nominated().size(), 3U);
+}
+
 TEST_F(GroupPreemptionTest, MembersOfAnotherGroupAreEvictedOneByOneWithThePriorityOfTheirGroup) {
   AddNodes(2);
   AddGroup(MakeGroup("protected", std::nullopt, 20));

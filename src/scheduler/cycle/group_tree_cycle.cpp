@@ -284,11 +284,9 @@ void GroupCycle::RunTreePostFilters(const QueuedGroup& group, GroupResult& resul
     return;
   }
   result.waits_for_evictions = true;
-  for (const auto& nomination : answer.result.nominations) {
-    const bool nominated = std::ranges::any_of(
-        result.leaves, [&](LeafResult& leaf) { return Nominate(leaf.result.members, nomination); });
-    BERTH_CHECK(nominated, group.key, nomination.uid);
-  }
+  MembersByUid by_uid;
+  for (LeafResult& leaf : result.leaves) AddTo(by_uid, leaf.result.members);
+  Nominate(group, by_uid, answer.result.nominations);
   result.preemption = PlanOf(answer.result);
 }
 
