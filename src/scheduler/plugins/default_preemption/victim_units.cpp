@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "scheduler/plugins/default_preemption/importance.hpp"
 
@@ -45,8 +46,9 @@ void SortForReprieve(std::vector<VictimUnit>& units, DisruptionBudgets& budgets)
   std::ranges::sort(units, MoreImportant);
   budgets.Begin();
   for (VictimUnit& unit : units) {
-    unit.violations = std::ranges::count_if(
-        unit.pods, [&](const VictimUnit::Victim& victim) { return budgets.Violates(*victim.pod); });
+    unit.violations = std::ranges::count_if(std::as_const(unit.pods), [&](const VictimUnit::Victim& victim) {
+      return budgets.Violates(*victim.pod);
+    });
   }
   std::ranges::sort(units, [](const VictimUnit& a, const VictimUnit& b) {
     const bool violating = a.violations > 0;
@@ -134,11 +136,17 @@ std::optional<std::string> VictimUnits::MissingNode() const {
   return std::nullopt;
 }
 
-std::optional<std::string> VictimUnits::MissingNodeOf(cluster::Row row) const {
+// A group may have members on all rows.
+std::optional<std::string> VictimUnits::MissingNodeOf(cluster::Row row) {
   for (const cluster::PlacedPod* pod : nodes_.pods(row)) {
-    const Membership of = MembershipOf(*pod->pod);
+    Membership of = MembershipOf(*pod->pod);
     if (of.whole.empty()) continue;
-    if (auto missing = MissingNodeIn(of.whole)) return missing;
+    auto known = missing_nodes_.find(of.whole);
+    if (known == missing_nodes_.end()) {
+      auto missing = MissingNodeIn(of.whole);
+      known = missing_nodes_.emplace(std::move(of.whole), std::move(missing)).first;
+    }
+    if (known->second) return known->second;
   }
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text_map.hpp"
+#include "kubernetes/api/cow_ptr.hpp"
 #include "scheduler/cluster/node_table.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
 #include "scheduler/plugins/default_preemption/disruption_budgets.hpp"
@@ -27,7 +28,8 @@ struct VictimUnit {
   std::int32_t priority = 0;  // of members of a group: that of the root of its tree
   Rank rank = Rank::kPod;
   std::int64_t started = 0;  // Unix seconds, the earliest; pods that have not started sort after all others
-  std::vector<Victim> pods;  // not empty; by namespace and name
+  // Not empty; by namespace and name. Copies of the unit share the list.
+  api::CowList<Victim> pods;
   std::int64_t violations = 0;  // pods whose eviction violates a PodDisruptionBudget, see SortForReprieve
 };
 // By descending priority; by descending rank; larger units first; earlier ones first. Then
@@ -51,15 +53,19 @@ class VictimUnits {
   std::vector<VictimUnit> Below(std::int32_t priority) const;
   // The units of a group that is disrupted as a whole cannot be determined while one of its members is on a
   // node that does not exist (any more). These methods return that error: of any group with a member on an
-  // existing node, or of the groups with a member on the row. nullopt: none.
+  // existing node, or of the groups with a member on the row. nullopt: none. The second method returns for
+  // each group what was found at its first call since Begin.
   std::optional<std::string> MissingNode() const;
-  std::optional<std::string> MissingNodeOf(cluster::Row row) const;
+  std::optional<std::string> MissingNodeOf(cluster::Row row);
   // Whether a member of a group is on this row.
   bool AnyMemberOn(cluster::Row row) const;
   // The units below this priority with a pod on the row, in no particular order. Their pods on other rows are
   // those at the first call since Begin. Must not be called first while overlays exist.
   std::vector<VictimUnit> BelowOn(cluster::Row row, std::int32_t priority);
-  void Begin() { whole_groups_.reset(); }
+  void Begin() {
+    whole_groups_.reset();
+    missing_nodes_.clear();
+  }
 
  private:
   // What a pod's groups determine.
@@ -85,6 +91,7 @@ class VictimUnits {
   const cluster::NodeTable& nodes_;
   const cluster::PodGroups& groups_;
   std::optional<ByGroup> whole_groups_;  // the groups that are disrupted as a whole; nullopt: not determined
+  TextMap<std::optional<std::string>> missing_nodes_;  // MissingNodeIn, by group
 };
 
 }  // namespace berth::plugins
