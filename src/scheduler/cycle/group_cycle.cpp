@@ -431,6 +431,7 @@ void GroupCycle::DecideMembers(const QueuedGroup& group, const RowSet& rows, Rec
           Status::Error("failed to schedule other pod from a pod group: " + member.status.Message());
       return;
     }
+    progress.begun = true;
     --progress.remaining;
     if (member.status.ok()) {
       ++progress.scheduled;

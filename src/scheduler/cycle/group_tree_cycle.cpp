@@ -213,6 +213,7 @@ GroupCycle::TreeResult GroupCycle::SearchChildren(const GroupTree& node, const T
     }
     if (all.result.abandoned || feasible.code == Code::kError) break;
     all.result.any_placed = all.result.any_placed || child.result.any_placed;
+    progress.begun = true;
     --progress.remaining;
     if (child.result.status.ok()) ++progress.scheduled;
     feasible = assumed.profile().RunPlacementFeasible(*node.object, progress);

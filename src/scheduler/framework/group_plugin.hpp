@@ -19,6 +19,7 @@ namespace berth::framework {
 
 // How far the search for nodes of a pod group has come.
 struct PlacementProgress {
+  bool begun = false;         // a member was tried in this cycle
   std::size_t remaining = 0;  // members that have not been tried in this cycle
   std::size_t scheduled = 0;  // members that have a node, from this cycle and from earlier ones
   std::span<const api::Pod* const> placed = {};  // those from this cycle; valid during the call

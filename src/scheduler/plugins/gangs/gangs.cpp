@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/text_map.hpp"
 #include "scheduler/framework/queued_pod.hpp"
 #include "scheduler/plugins/gang_scheduling/gang_scheduling.hpp"
 #include "scheduler/plugins/gangs/free_resources.hpp"
@@ -91,8 +92,9 @@ Status Gangs::PlacementFeasible(const api::PodGroup& group,
   if (group.external == nullptr) return {};
   const PodGroups::Group* known = groups_.Find(group.metadata.Key());
   if (known == nullptr) return Status::Error(fmt::format("{} has no members", group.metadata.Key()));
-  // Members that were placed in this cycle are on their nodes already.
-  if (progress.placed.empty() && !group.external->min_resources.empty()) {
+  // Later, members that were placed in this cycle are on their nodes. Until one is placed, nothing changes,
+  // and each of thousands of members may fail.
+  if (!progress.begun && !group.external->min_resources.empty()) {
     if (const std::string missing = MissingResources(group.external->min_resources, *known, handle_);
         !missing.empty())
       return Status::Unschedulable("minResources are not free: " + missing);
@@ -106,12 +108,15 @@ Status Gangs::PlacementFeasible(const api::PodGroup& group,
 
 std::string Gangs::IncompleteTask(const PodGroups::Group& group,
                                   std::span<const api::Pod* const> placed) const {
-  for (const auto& [task, min_count] : group.object->external->task_minimums) {
+  const auto& minimums = group.object->external->task_minimums;
+  if (minimums.empty()) return {};
+  TextMap<std::size_t> placed_of;  // by task
+  for (const api::Pod* pod : placed) ++placed_of[grouping_->TaskOf(*pod)];
+  for (const auto& [task, min_count] : minimums) {
     const auto found = group.tasks.find(task);
-    const auto now =
-        std::ranges::count_if(placed, [&](const api::Pod* pod) { return grouping_->TaskOf(*pod) == task; });
-    const std::size_t scheduled =
-        (found == group.tasks.end() ? 0 : found->second.scheduled) + static_cast<std::size_t>(now);
+    const auto now = placed_of.find(task);
+    const std::size_t scheduled = (found == group.tasks.end() ? 0 : found->second.scheduled) +
+                                  (now == placed_of.end() ? 0 : now->second);
     if (std::cmp_less(scheduled, min_count))
       return fmt::format("task \"{}\" needs {} members: {} can be scheduled", task, min_count, scheduled);
   }

@@ -121,6 +121,21 @@ TEST_F(GangsPermitTest, AMemberInOneProfileCompletesAGroupThatWaitsInAnother) {
   EXPECT_THAT(waiting.allowed, ElementsAre("Gangs"));
 }
 
+TEST_F(GangsPermitTest, MinResourcesAreComparedBeforeTheFirstMember) {
+  AddMember("a");
+  const cluster::PodGroups::Group* known = cluster.groups().Find("default/group/g");
+  ASSERT_NE(known, nullptr);
+  api::PodGroup group = *known->object;
+  api::PodGroup::External rules = *group.external;
+  rules.min_resources = berth::testing::Amounts({{"cpu", "1"}});
+  group.external = std::make_shared<const api::PodGroup::External>(std::move(rules));
+  EXPECT_EQ(plugin->PlacementFeasible(group, {.remaining = 2}).Message(),
+            "minResources are not free: cpu: 1 (free: 0m)");
+  EXPECT_EQ(plugin->PlacementFeasible(group, {.begun = true, .remaining = 2}).Message(),
+            "minCount (2) is not yet satisfied: 0 scheduled, 2 remaining")
+      << "a member has failed";
+}
+
 TEST(MissingResources, NodesMayOfferMoreInSumThanFitsAnInteger) {
   Cluster cluster;
   for (const char* node : {"n1", "n2"}) cluster.Add(MakeNode(node).Memory("5Ei"));
