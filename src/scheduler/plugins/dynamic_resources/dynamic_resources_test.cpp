@@ -22,6 +22,7 @@ using berth::testing::Fits;
 using berth::testing::MakeContainer;
 using berth::testing::MakeNode;
 using berth::testing::MakePod;
+using berth::testing::PodBuilder;
 using berth::testing::Unresolvable;
 using berth::testing::Verdicts;
 using ::testing::ElementsAre;
