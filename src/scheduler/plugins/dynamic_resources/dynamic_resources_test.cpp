@@ -672,6 +672,17 @@ TEST_F(DynamicResourcesTest, PodsAreRetriedAfterChangesOfTheirClaims) {
   EXPECT_EQ(hint(pod, allocated, nullptr), Hint::kQueue) << "deleted while allocated";
   EXPECT_EQ(hint(pod, other, nullptr), Hint::kSkip) << "deleted";
   EXPECT_EQ(hint(PodWith({"missing"}), allocated, other), Hint::kSkip) << "the pod cannot run anyway";
+  EXPECT_EQ(hint(PodWith({"mine", "missing"}), mine, reserved), Hint::kSkip) << "the same";
+  api::Pod from_template = PodWith({"other"});
+  from_template.metadata.uid = "pod-uid";
+  from_template.spec.resource_claims = {{"gpu", std::nullopt, "template"}};
+  from_template.status.resource_claim_statuses = {{"gpu", "mine"}};
+  EXPECT_EQ(hint(from_template, nullptr, mine), Hint::kSkip) << "made for another pod";
+  PutClaim("made", "", "{}",
+           R"(, "ownerReferences": [{"kind": "Pod", "name": "pod", "uid": "pod-uid", "controller": true}])");
+  from_template.status.resource_claim_statuses = {{"gpu", "made"}};
+  EXPECT_EQ(hint(from_template, nullptr, claims.Find("default", "made")), Hint::kQueue)
+      << "made from the template of the pod";
 }
 
 TEST(DynamicResources, ArgumentsAreValidatedAsInKubeScheduler) {
