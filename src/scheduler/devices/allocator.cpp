@@ -23,7 +23,7 @@ using DeviceRequest = ResourceClaim::DeviceRequest;
 
 // Calls in progress; a call for each device, request and claim. kube-scheduler has no such limit; the API
 // server limits the size of a pod only, and with it the number of claims.
-constexpr int kMaxDepth = 4000;
+constexpr std::size_t kMaxDepth = 4000;
 constexpr std::size_t kMostGrouped = 1000;  // comparisons grow with the square
 
 // What takes about as long as a step: comparisons of amounts, taints or names; bytes of an expression, which
@@ -104,7 +104,7 @@ class Allocator::Search {
       std::size_t slice;
       std::size_t device;
     };
-    std::vector<Candidate> all;  // mode All
+    std::vector<Candidate> all;  // mode All; the first ones if there are more than a claim may have
     // Whether the selectors match a device; filled on demand.
     boost::unordered_flat_map<DeviceId, bool> selectable;
   };
@@ -211,9 +211,11 @@ class Allocator::Search {
   const std::vector<NodePool>& pools_;
   const std::span<const ResourceClaim* const> claims_;
   std::uint64_t steps_ = 0;
-  int depth_ = 0;
+  std::size_t depth_ = 0;
   std::vector<Claim> state_;   // by claim
-  std::uint64_t options_ = 0;  // the requests and alternatives of all claims
+  std::uint64_t options_ = 0;  // the requests and alternatives of all claims that can be reached
+  // Calls of Next, at least, that are in progress when the next claim to be prepared is reached.
+  std::size_t calls_ = 0;
   boost::unordered_flat_map<DeviceId, Choice> choices_;
   std::map<const NodePool*, Consumption> counters_;
   std::vector<bool> took_counters_;  // by chosen device, in the order of choices
@@ -296,7 +298,15 @@ bool Allocator::Search::Prepare(const ResourceClaim& object) {
   }
   std::uint64_t options = 0;
   for (const Request& request : claim.requests) options += request.options.size();
-  options_ += options;
+  // A pod may reference one claim tens of thousands of times.
+  const bool reachable = calls_ < kMaxDepth;
+  calls_ += 1 + object.requests.size();
+  if (reachable) {
+    options_ += options;
+  } else {
+    std::vector<Request>().swap(claim.requests);
+    std::vector<ConstraintCheck>().swap(claim.constraints);
+  }
   return Spend(1 + options / kOptionsPerStep);
 }
 
@@ -396,11 +406,11 @@ bool Allocator::Search::ListAll(Claim& claim, Wanted& wanted) {
           }
           if (!*enough) continue;
         }
-        wanted.all.push_back({&pool, slice, i});
+        // With more devices, the claim has too many: none of them is chosen.
+        if (wanted.count++ < kMostDevicesOfClaim) wanted.all.push_back({&pool, slice, i});
       }
     }
   }
-  wanted.count = static_cast<std::int64_t>(wanted.all.size());
   return true;
 }
 
@@ -410,9 +420,9 @@ Allocator::Search::Result Allocator::Search::Next(Position at, Location from, bo
   if (!Spend()) return Result::kStop;
   if (at.claim >= state_.size()) return Result::kDone;
   struct Depth {
-    explicit Depth(int& depth) : depth(depth) { ++depth; }
+    explicit Depth(std::size_t& depth) : depth(depth) { ++depth; }
     ~Depth() { --depth; }
-    int& depth;
+    std::size_t& depth;
   } const here(depth_);
   if (depth_ > kMaxDepth) {
     Fail(fmt::format("the claims of the pod have more than {} requests and devices", kMaxDepth));

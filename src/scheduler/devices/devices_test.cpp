@@ -305,6 +305,33 @@ TEST_F(Devices, AllDevicesAreChosenOrNone) {
       << "no device matches";
 }
 
+TEST_F(Devices, ARequestForAllOfTooManyDevicesIsNotSatisfied) {
+  std::string many;
+  for (int i = 0; i < 40; ++i) many += fmt::format(R"({}{{"name": "g{:02}"}})", i > 0 ? "," : "", i);
+  AddSlice("s", many);
+  EXPECT_EQ(Try(Requests(Exactly("r", R"("allocationMode": "All")"))),
+            "error: claim ns/c, request r: adding 40 devices exceeds the claim limit of 32, with 0 already "
+            "accounted for");
+  EXPECT_EQ(Try(Requests(R"({"name": "r", "firstAvailable": [
+                {"name": "all", "deviceClassName": "gpu", "allocationMode": "All"},
+                {"name": "one", "deviceClassName": "gpu"}]})")),
+            "r/one=p/g00 ");
+}
+
+TEST_F(Devices, AllClaimsAreCheckedEvenIfTheirNumberExceedsTheLimit) {
+  AddSlice("s", R"({"name": "a", "allowMultipleAllocations": true})");
+  std::vector claims(5000, Claim(Requests(Exactly("r"))));
+  EXPECT_EQ(Text(Allocate(claims), claims),
+            "error: the claims of the pod have more than 4000 requests and devices");
+  claims.push_back(Claim(Requests(R"({"name": "r", "exactly": {"deviceClassName": "none"}})")));
+  EXPECT_EQ(Text(Allocate(claims), claims),
+            "error: claim ns/c, request r: could not retrieve device class none: deviceclass.resource.k8s.io "
+            "\"none\" not found");
+  Drop<api::ResourceSlice>("", "s");
+  claims.pop_back();
+  EXPECT_EQ(Text(Allocate(claims), claims), "impossible") << "the first claim ends the search";
+}
+
 TEST_F(Devices, ClaimsOfAPodGetDifferentDevices) {
   AddSlice("s", kThree);
   const auto first = Claim(Requests(Exactly("r")), "{}", "one");
