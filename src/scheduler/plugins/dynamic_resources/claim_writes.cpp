@@ -6,6 +6,7 @@
 
 #include "kubernetes/api/resource_version.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
+#include "scheduler/plugins/dynamic_resources/special_claim.hpp"
 
 namespace berth::plugins {
 namespace {
@@ -305,15 +306,20 @@ void ClaimWrites::Reserved(const ResourceClaimPtr& claim, std::string version) {
 
 void ClaimWrites::WriteToPod() {
   // An allocated claim of an earlier attempt: only Filter rejects it, and the profile may disable Filter.
-  if (pod_->reserved == nullptr || pod_->reserved->mappings.empty()) {
+  if (pod_->reserved == nullptr || pod_->reserved->special == nullptr) {
     return Finish(Status::Error(
         fmt::format("nil or empty request mappings, no update of pod {} ExtendedResourceClaimStatus",
                     placement_.pod.key)));
   }
   const api::PodPtr& pod = placement_.pod.pod;
+  auto mappings = MappingsOf(*pod, pod_->resources, pod_->reserved->by_devices);
+  if (!mappings) {
+    return Finish(Status::Error(fmt::format("update pod {} ExtendedResourceClaimStatus: {}",
+                                            placement_.pod.key, mappings.error().message)));
+  }
   ports::PodStatusPatch patch{
       .ns = pod->metadata.ns.str(), .name = pod->metadata.name, .type = "", .current = pod};
-  patch.extended_resource_claim = {pod_->claims[next_].object->metadata.name, pod_->reserved->mappings};
+  patch.extended_resource_claim = {pod_->claims[next_].object->metadata.name, *std::move(mappings)};
   handle_.api.PatchPodStatus(
       std::move(patch), [self = shared_from_this(), post = handle_.loop.poster()](Expected<void> result) {
         post([self, result = std::move(result)] {

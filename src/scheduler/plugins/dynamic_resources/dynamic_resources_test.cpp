@@ -609,7 +609,21 @@ TEST(SpecialClaim, InitContainersAreNotMappedToThousandsOfRequests) {
   const std::vector<RequestedResource> resources = {{{}, "example.com/gpu", "class", 5}};
   const auto variant = MakeVariant(pod.raw(), *MakeSpecialClaim(pod.raw(), "u"), resources, {true});
   EXPECT_EQ(variant.special->requests.size(), 300U);
-  EXPECT_EQ(variant.mappings.size(), 300U);
+  EXPECT_EQ(MappingsOf(pod.raw(), resources, {true}).value().size(), 300U);
+}
+
+TEST(SpecialClaim, MoreMappingsThanAPodCanHoldAreAnError) {
+  PodBuilder pod = MakePod("pod");
+  for (int i = 0; i < 3500; ++i)
+    pod.Init(MakeContainer("init-" + std::to_string(i)).Request("example.com/gpu", "30"));
+  for (int i = 0; i < 30; ++i)
+    pod.Container(MakeContainer("app-" + std::to_string(i)).Request("example.com/gpu", "1"));
+  const std::vector<RequestedResource> resources = {{{}, "example.com/gpu", "class", 30}};
+  const auto variant = MakeVariant(pod.raw(), *MakeSpecialClaim(pod.raw(), "u"), resources, {true});
+  EXPECT_EQ(variant.special->requests.size(), 30U) << "the init containers need no further devices";
+  const auto mappings = MappingsOf(pod.raw(), resources, variant.by_devices);
+  ASSERT_FALSE(mappings.has_value());
+  EXPECT_EQ(mappings.error().message, "the containers use requests in more than 100000 ways");
 }
 
 TEST(SpecialClaim, ContainersThatDoNotRunTogetherShareRequests) {
@@ -630,7 +644,8 @@ TEST(SpecialClaim, ContainersThatDoNotRunTogetherShareRequests) {
   EXPECT_THAT(requests,
               ElementsAre("container-1-request-0 2", "container-2-request-0 1", "container-3-request-0 2"));
   std::vector<std::string> mappings;
-  for (const auto& mapping : variant.mappings)
+  const auto mapped = MappingsOf(pod, resources, {true});
+  for (const auto& mapping : mapped.value())
     mappings.push_back(mapping.container_name + " " + mapping.request_name);
   EXPECT_THAT(mappings, ElementsAre("sidecar container-2-request-0", "main container-3-request-0",
                                     "small container-2-request-0", "small container-3-request-0",

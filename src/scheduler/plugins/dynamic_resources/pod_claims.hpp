@@ -68,14 +68,14 @@ struct DevicesOfPod {
     devices::AllocationOutcome::Kind kind{};
     std::int64_t score = 0;
   };
+  // By resource: whether devices provide it. Pods without a special claim have one variant.
+  using VariantKey = std::vector<bool>;
   // The claims as nodes need them that provide the same extended resources by devices.
   struct Variant {
     ResourceClaimPtr special = {};  // with its requests; null: no device is requested for extended resources
-    std::vector<api::ExtendedResourceClaimStatus::RequestMapping> mappings = {};
+    VariantKey by_devices = {};     // if it is not null
     boost::unordered_flat_map<std::uint64_t, Answer> answers = {};  // by NodeDevices::picture
   };
-  // By resource: whether devices provide it. Pods without a special claim have one variant.
-  using VariantKey = std::vector<bool>;
   std::vector<RequestedResource> resources{};  // by name; empty without a special claim
   std::map<VariantKey, Variant> variants{};
   VariantKey key{};                   // of the node that is considered

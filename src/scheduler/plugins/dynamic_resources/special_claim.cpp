@@ -20,7 +20,8 @@ using Mapping = api::ExtendedResourceClaimStatus::RequestMapping;
 // The requests of one pod for one resource after the other.
 class RequestsOfPod {
  public:
-  explicit RequestsOfPod(const api::Pod& pod) {
+  // `maps`: whether the mappings are needed.
+  RequestsOfPod(const api::Pod& pod, bool maps) : maps_(maps) {
     const auto add = [&](const api::Container& container, bool init) {
       containers_.push_back({&container, !init || container.restart_always});
     };
@@ -28,9 +29,14 @@ class RequestsOfPod {
     for (const api::Container& container : pod.spec.containers) add(container, false);
   }
 
-  void Add(const RequestedResource& resource);
+  // Those for the resources that devices provide.
+  void Add(const std::vector<RequestedResource>& resources, const DevicesOfPod::VariantKey& by_devices) {
+    for (std::size_t i = 0; i < resources.size(); ++i) {
+      if (by_devices[i]) Add(resources[i]);
+    }
+  }
   std::vector<ResourceClaim::Request> requests;
-  std::vector<Mapping> mappings;
+  std::vector<Mapping> mappings;  // if there are more than kMostMappings: one more than these
 
  private:
   struct Entry {
@@ -38,11 +44,14 @@ class RequestsOfPod {
     bool lasting;  // an app container or a sidecar
   };
   using Slots = std::vector<std::optional<ResourceClaim::Request>>;  // by container
+  void Add(const RequestedResource& resource);
   // Requests what the container needs in addition to the requests that it can use as well.
   std::optional<ResourceClaim::Request> AddContainer(const RequestedResource& resource, std::size_t index,
                                                      std::span<const Slots::value_type> reusable,
-                                                     std::vector<Mapping>& out) const;
+                                                     std::vector<Mapping>& out);
 
+  const bool maps_;
+  std::size_t mapped_ = 0;
   std::vector<Entry> containers_;
 };
 
@@ -55,17 +64,20 @@ std::int64_t IntegerOf(const api::Quantity& amount) {
 std::optional<ResourceClaim::Request> RequestsOfPod::AddContainer(const RequestedResource& resource,
                                                                   std::size_t index,
                                                                   std::span<const Slots::value_type> reusable,
-                                                                  std::vector<Mapping>& out) const {
+                                                                  std::vector<Mapping>& out) {
   const api::Container& container = *containers_[index].container;
   const auto wanted = container.resources.requests.find(resource.name);
   if (wanted == container.resources.requests.end()) return std::nullopt;
   const std::int64_t amount = IntegerOf(wanted->second);
   if (amount == 0) return std::nullopt;
+  const auto map_to = [&](const std::string& request) {
+    if (maps_ && mapped_++ <= kMostMappings) out.push_back({container.name, resource.name, request});
+  };
   std::int64_t available = 0;
   for (const auto& other : reusable) {
     if (!other) continue;
     available = SaturatedSum(available, other->exactly->count);
-    out.push_back({container.name, resource.name, other->name});
+    map_to(other->name);
     if (available >= amount) return std::nullopt;
   }
   // The position among all requests of the container, by name.
@@ -77,7 +89,7 @@ std::optional<ResourceClaim::Request> RequestsOfPod::AddContainer(const Requeste
   devices.device_class_name = resource.class_name;
   devices.allocation_mode = "ExactCount";
   devices.count = amount - available;
-  out.push_back({container.name, resource.name, request.name});
+  map_to(request.name);
   return request;
 }
 
@@ -198,15 +210,23 @@ ResourceClaimPtr MakeSpecialClaim(const api::Pod& pod, std::string uid) {
 DevicesOfPod::Variant MakeVariant(const api::Pod& pod, const ResourceClaim& claim,
                                   const std::vector<RequestedResource>& resources,
                                   const DevicesOfPod::VariantKey& by_devices) {
-  RequestsOfPod requests(pod);
-  for (std::size_t i = 0; i < resources.size(); ++i) {
-    if (by_devices[i]) requests.Add(resources[i]);
-  }
+  RequestsOfPod requests(pod, false);
+  requests.Add(resources, by_devices);
   if (requests.requests.empty()) return {};
   std::ranges::sort(requests.requests, {}, &ResourceClaim::Request::name);
   auto special = std::make_shared<ResourceClaim>(claim);
   special->requests = std::move(requests.requests);
-  return {.special = std::move(special), .mappings = std::move(requests.mappings)};
+  return {.special = std::move(special), .by_devices = by_devices};
+}
+
+Expected<std::vector<Mapping>> MappingsOf(const api::Pod& pod,
+                                          const std::vector<RequestedResource>& resources,
+                                          const DevicesOfPod::VariantKey& by_devices) {
+  RequestsOfPod requests(pod, true);
+  requests.Add(resources, by_devices);
+  if (requests.mappings.size() > kMostMappings)
+    return Invalid(fmt::format("the containers use requests in more than {} ways", kMostMappings));
+  return std::move(requests.mappings);
 }
 
 void DeleteSpecialClaim(framework::Handle& handle, const ResourceClaimPtr& claim) {

@@ -5,7 +5,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/result.hpp"
 #include "scheduler/framework/handle.hpp"
 #include "scheduler/plugins/dynamic_resources/pod_claims.hpp"
 
@@ -23,6 +25,13 @@ ResourceClaimPtr MakeSpecialClaim(const api::Pod& pod, std::string uid);
 DevicesOfPod::Variant MakeVariant(const api::Pod& pod, const api::ResourceClaim& claim,
                                   const std::vector<RequestedResource>& resources,
                                   const DevicesOfPod::VariantKey& by_devices);
+// The API server stores no more: the names of so many do not fit into a pod.
+inline constexpr std::size_t kMostMappings = 100'000;
+// Which requests of such a variant the containers use. There may be a million, so they are made when they are
+// written. An error: there are more than kMostMappings.
+Expected<std::vector<api::ExtendedResourceClaimStatus::RequestMapping>> MappingsOf(
+    const api::Pod& pod, const std::vector<RequestedResource>& resources,
+    const DevicesOfPod::VariantKey& by_devices);
 
 // Removes the scheduler's finalizer from the claim and deletes it. Returns immediately; failures are logged.
 // The next attempt for the pod deletes a claim that is left.
