@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
 
 #include "base/go_quote.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
@@ -52,6 +53,8 @@ bool IsOnlyFor(const ResourceClaim& claim, const std::string& consumer) {
          (claim.reserved_for.size() == 1 && claim.reserved_for.front().uid == consumer);
 }
 
+using UniqueClaims = boost::unordered_flat_set<const ResourceClaim*>;
+
 // Whether the pod has a claim of this name. Each change of a claim is compared with all waiting pods: a
 // look-up of each claim of each of them would take ten times as long.
 bool NamesClaim(const api::Pod& pod, const api::ObjectMeta& claim) {
@@ -97,8 +100,9 @@ DynamicResources::~DynamicResources() = default;
 // --- claims of a pod ---
 
 Expected<void> DynamicResources::ForEachClaim(const api::Pod& pod, const Visit& visit) const {
+  api::ClaimStatusFinder statuses(pod);
   for (const api::PodResourceClaim& reference : pod.spec.resource_claims) {
-    BERTH_TRY(ResourceClaimPtr claim, FindClaim(pod, reference));
+    BERTH_TRY(ResourceClaimPtr claim, FindClaim(pod, reference, statuses));
     if (claim != nullptr) visit(reference, std::move(claim));
   }
   return {};
@@ -106,16 +110,16 @@ Expected<void> DynamicResources::ForEachClaim(const api::Pod& pod, const Visit& 
 
 // Null: the pod's template needed no claim.
 Expected<ResourceClaimPtr> DynamicResources::FindClaim(const api::Pod& pod,
-                                                       const api::PodResourceClaim& reference) const {
+                                                       const api::PodResourceClaim& reference,
+                                                       api::ClaimStatusFinder& statuses) const {
   const std::string& ns = pod.metadata.ns.str();
   const bool from_template = !reference.resource_claim_name;
   std::string name;
   if (reference.resource_claim_name) {
     name = *reference.resource_claim_name;
   } else if (reference.resource_claim_template_name) {
-    const auto& statuses = pod.status.resource_claim_statuses;
-    const auto status = std::ranges::find(statuses, reference.name, &api::PodResourceClaimStatus::name);
-    if (status == statuses.end())
+    const api::PodResourceClaimStatus* status = statuses.Find(reference.name);
+    if (status == nullptr)
       return Invalid(fmt::format("pod \"{}\": ResourceClaim not created yet", pod.metadata.Key()));
     if (!status->resource_claim_name) return nullptr;
     name = *status->resource_claim_name;
@@ -168,8 +172,10 @@ framework::PreFilterResult DynamicResources::PreFilter(const Attempt& attempt) c
     return {Status::Unresolvable(found.error().message), std::nullopt};
   if (may_be_special) AddSpecialClaim(attempt.pod(), *devices);
   if (devices->claims.empty()) return {Status::Skip(), std::nullopt};
+  UniqueClaims checked;
   for (DeviceClaim& claim : devices->claims) {
-    if (Status status = Check(attempt, claim); !status.ok()) return {std::move(status), std::nullopt};
+    const bool first = devices->claims.size() == 1 || checked.insert(claim.object.get()).second;
+    if (Status status = Check(attempt, claim, first); !status.ok()) return {std::move(status), std::nullopt};
     devices->allocates = devices->allocates || !claim.allocated();
   }
   attempt.state().Write(key_, std::move(devices));
@@ -217,14 +223,16 @@ void DynamicResources::AddSpecialClaim(const cluster::PodInfo& pod, DevicesOfPod
                             .in_memory = in_memory});
 }
 
-Status DynamicResources::Check(const Attempt& attempt, DeviceClaim& claim) const {
+// A pod can reference one claim tens of thousands of times. All of its requests are checked once.
+Status DynamicResources::Check(const Attempt& attempt, DeviceClaim& claim, bool first) const {
   if (claim.allocated()) {
     CheckLapsed(claim);
     return Locate(attempt, *claim.object->allocation, claim);
   }
   if (attempt.state().in_group_cycle)
     claim.shared = handle_.devices.allocated().SharedPendingOf(claim.object->metadata.uid);
-  return claim.shared != nullptr ? Locate(attempt, *claim.shared, claim) : CheckUnallocated(claim);
+  if (claim.shared != nullptr) return Locate(attempt, *claim.shared, claim);
+  return first ? CheckUnallocated(claim) : Status();
 }
 
 Status DynamicResources::CheckUnallocated(const DeviceClaim& of_pod) const {

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/text_map.hpp"
+#include "kubernetes/api/claim_names.hpp"
 #include "scheduler/framework/allocation_preview.hpp"
 #include "scheduler/framework/factory.hpp"
 #include "scheduler/framework/filter_outcome.hpp"
@@ -95,15 +96,16 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   // Calls visit for each claim of the pod. An error says why a claim is missing or unusable, with
   // kube-scheduler's text.
   Expected<void> ForEachClaim(const api::Pod& pod, const Visit& visit) const;
-  Expected<ResourceClaimPtr> FindClaim(const api::Pod& pod, const api::PodResourceClaim& reference) const;
+  Expected<ResourceClaimPtr> FindClaim(const api::Pod& pod, const api::PodResourceClaim& reference,
+                                       api::ClaimStatusFinder& statuses) const;
   // Whether the claim is owned by the pod or by its group; if not, an error with kube-scheduler's text.
   Expected<void> CheckOwner(const api::ResourceClaim& claim, const api::Pod& pod) const;
   // Adds the pod's claims. An error has kube-scheduler's text.
   Expected<void> AddClaims(const api::Pod& pod, DevicesOfPod& devices) const;
   api::PodGroupPtr FindGroup(const std::string& ns, const std::string& name) const;
   // Whether the pod may be scheduled as far as this claim is concerned. Sets the nodes on which it is
-  // available.
-  framework::Status Check(const framework::Attempt& attempt, DeviceClaim& claim) const;
+  // available. `first`: the same claim has not passed for an earlier reference of the pod.
+  framework::Status Check(const framework::Attempt& attempt, DeviceClaim& claim, bool first) const;
   framework::Status CheckUnallocated(const DeviceClaim& claim) const;
   framework::Status CheckClass(const std::string& name, const std::string& request) const;
   void CheckLapsed(DeviceClaim& claim) const;

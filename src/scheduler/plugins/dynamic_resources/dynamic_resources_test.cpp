@@ -174,6 +174,41 @@ TEST_F(DynamicResourcesTest, ClaimsOfTemplatesAreFoundByTheStatusOfThePod) {
   EXPECT_TRUE(PreFilter(pod).skip()) << "no claim was needed";
 }
 
+TEST_F(DynamicResourcesTest, ClaimsOfManyTemplatesAreFoundInAnyOrder) {
+  api::Pod pod = MakePod("pod");
+  pod.metadata.uid = "pod-uid";
+  std::vector<api::PodResourceClaim> references;
+  std::vector<api::PodResourceClaimStatus> statuses;
+  for (int i = 0; i < 40; ++i) {
+    references.push_back({fmt::format("t{}", i), std::nullopt, "template"});
+    statuses.push_back({fmt::format("t{}", 39 - i), fmt::format("made-{}", 39 - i)});
+    PutClaim(
+        fmt::format("made-{}", i), "", "{}",
+        R"(, "ownerReferences": [{"kind": "Pod", "name": "pod", "uid": "pod-uid", "controller": true}])");
+  }
+  pod.spec.resource_claims = references;
+  pod.status.resource_claim_statuses = statuses;
+  EXPECT_TRUE(PreFilter(pod).ok());
+  statuses[10].resource_claim_name = "missing";
+  pod.status.resource_claim_statuses = statuses;
+  EXPECT_EQ(PreFilter(pod).Message(), "could not find ResourceClaim \"default/missing\"");
+  statuses.pop_back();
+  statuses.erase(statuses.begin() + 10);
+  pod.status.resource_claim_statuses = statuses;
+  EXPECT_EQ(PreFilter(pod).Message(), "pod \"default/pod\": ResourceClaim not created yet");
+}
+
+TEST_F(DynamicResourcesTest, AClaimThatIsReferencedOftenIsOneClaimAmongOthers) {
+  PutClaim("c");
+  cluster_.Put(Read<ResourceClaim>(
+      R"({"metadata": {"namespace": "default", "name": "wrong", "uid": "uid-wrong"}, "spec": {"devices": {
+          "requests": [{"name": "r", "exactly": {"deviceClassName": "none"}}]}}})"));
+  EXPECT_TRUE(PreFilter(PodWith({"c", "c", "c"})).ok());
+  const std::string text = "request r: device class none does not exist";
+  EXPECT_EQ(PreFilter(PodWith({"wrong", "wrong"})).Message(), text);
+  EXPECT_EQ(PreFilter(PodWith({"c", "c", "wrong"})).Message(), text);
+}
+
 TEST_F(DynamicResourcesTest, WrongExpressionsAreErrors) {
   PutClaim("bad", R"(, "selectors": [{"cel": {"expression": "device.driver == 1"}}])");
   cluster::PodInfo info = cluster_.Prepare(PodWith({"bad"}));
