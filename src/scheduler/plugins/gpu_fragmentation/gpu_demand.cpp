@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
+#include "kubernetes/api/claim_names.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 
 namespace berth::plugins {
@@ -27,11 +29,17 @@ void Add(GpuAsk ask, std::int64_t count, GpuDemand& demand) {
 }
 
 // The name of the pod's claim; null: there is none, or it is not known yet.
-const std::string* NameOf(const api::Pod& pod, const api::PodResourceClaim& reference) {
+const std::string* NameOf(const api::PodResourceClaim& reference, api::ClaimStatusFinder& statuses) {
   if (reference.resource_claim_name) return &*reference.resource_claim_name;
-  const auto& statuses = pod.status.resource_claim_statuses;
-  const auto status = std::ranges::find(statuses, reference.name, &api::PodResourceClaimStatus::name);
-  return status == statuses.end() || !status->resource_claim_name ? nullptr : &*status->resource_claim_name;
+  const api::PodResourceClaimStatus* status = statuses.Find(reference.name);
+  return status == nullptr || !status->resource_claim_name ? nullptr : &*status->resource_claim_name;
+}
+
+// At most the size of the demand's key.
+std::size_t KeySizeOf(std::span<const std::pair<GpuAsk, std::int64_t>> requests) {
+  std::size_t size = 0;
+  for (const auto& [ask, count] : requests) size += ask.key.size();
+  return size;
 }
 
 }  // namespace
@@ -54,8 +62,10 @@ std::optional<GpuDemand> GpuDemands::Of(const api::Pod& pod, const cluster::Amou
     const std::int64_t count = resources_[i].known() ? amounts.Of(resources_[i]) : 0;
     if (count > 0) Add({.kind = GpuAsk::Kind::kResource, .index = i}, count, demand);
   }
+  api::ClaimStatusFinder statuses(pod);
+  std::size_t counted = 0, key_size = 0;
   for (const api::PodResourceClaim& reference : std::as_const(pod.spec.resource_claims)) {
-    const std::string* name = NameOf(pod, reference);
+    const std::string* name = NameOf(reference, statuses);
     const auto claim =
         name == nullptr ? nullptr : handle_.objects.Of<ResourceClaim>().Find(pod.metadata.ns.str(), *name);
     if (claim == nullptr) return std::nullopt;
@@ -63,6 +73,10 @@ std::optional<GpuDemand> GpuDemands::Of(const api::Pod& pod, const cluster::Amou
                              handle_.devices.allocated().PendingOf(claim->metadata.uid) != nullptr;
     if (claims == Claims::kUnallocated && has_devices) continue;
     AddClaim(*claim, demand);
+    // The number of claims is not limited, and each may have megabytes of selectors.
+    key_size += KeySizeOf(std::span(demand.requests).subspan(counted));
+    counted = demand.requests.size();
+    if (key_size > kLongestKey) return std::nullopt;
   }
   return demand;
 }
@@ -88,8 +102,10 @@ void GpuDemands::AddClaim(const ResourceClaim& claim, GpuDemand& demand) const {
 
 std::vector<std::string> GpuDemands::ClaimsOf(const api::Pod& pod) {
   std::vector<std::string> keys;
+  api::ClaimStatusFinder statuses(pod);
   for (const api::PodResourceClaim& reference : std::as_const(pod.spec.resource_claims)) {
-    if (const std::string* name = NameOf(pod, reference)) keys.push_back(pod.metadata.ns.str() + "/" + *name);
+    if (const std::string* name = NameOf(reference, statuses))
+      keys.push_back(pod.metadata.ns.str() + "/" + *name);
   }
   std::ranges::sort(keys);
   const auto rest = std::ranges::unique(keys);

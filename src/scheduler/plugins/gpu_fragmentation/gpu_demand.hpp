@@ -75,8 +75,11 @@ class GpuDemands {
     kAll,
     kUnallocated,  // only those that need devices
   };
-  // nullopt: a claim of the pod does not exist (yet). Of a request with alternatives the first one counts.
-  // Requests of all devices of a node, and with administrative access, do not count.
+  // Demands with longer keys do not count anywhere.
+  static constexpr std::size_t kLongestKey = 4096;
+  // nullopt: a claim of the pod does not exist (yet), or the claims need a key of more than kLongestKey.
+  // Other keys may be too long, too. Of a request with alternatives the first one counts. Requests of all
+  // devices of a node, and with administrative access, do not count.
   std::optional<GpuDemand> Of(const api::Pod& pod, const cluster::Amounts& amounts, Claims claims) const;
   GpuDemand Of(const GpuFragmentationArgs::TypicalPod& pod) const;
   // "namespace/name" of the pod's claims, ascending and different; without those that have no name yet.

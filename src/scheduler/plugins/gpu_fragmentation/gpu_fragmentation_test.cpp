@@ -414,6 +414,21 @@ TEST_F(GpuDevices, APodWithLongSelectorsIsNotRated) {
   EXPECT_EQ(rate("long", WorkloadMix::kLongestKey), 0);
 }
 
+TEST_F(GpuDevices, ADemandWithTooLongAKeyIsNotReadToTheEnd) {
+  GpuFragmentationArgs args;
+  args.device_classes = {"gpu"};
+  const GpuDemands demands(args, cluster_.handle());
+  const auto is_read = [&](const std::string& claim, std::size_t length) {
+    PutClaim(
+        claim, 500, "", "",
+        fmt::format(R"(, "selectors": [{{"cel": {{"expression": "true{}"}}}}])", std::string(length, ' ')));
+    const cluster::PodInfo pod = cluster_.Prepare(PodWith(claim));
+    return demands.Of(*pod.pod, pod.fit(), GpuDemands::Claims::kAll).has_value();
+  };
+  EXPECT_TRUE(is_read("short", 10));
+  EXPECT_FALSE(is_read("long", GpuDemands::kLongestKey));
+}
+
 TEST_F(GpuDevices, TooManySelectorsAreForgottenBesidesThoseOfTheMix) {
   GpuFragmentationArgs args;
   args.device_classes = {"gpu"};

@@ -30,7 +30,7 @@ namespace berth::plugins {
 class WorkloadMix final : private cluster::PodObserver {
  public:
   static constexpr std::size_t kMostDemands = 4096;
-  static constexpr std::size_t kLongestKey = 4096;
+  static constexpr std::size_t kLongestKey = GpuDemands::kLongestKey;
 
   // The arguments must outlive it. `most`: the mix has at most this number of demands, the most frequent
   // ones.
