@@ -89,7 +89,7 @@ void DryRun::RunCombined(const Attempt& attempt, PostFilterServices& services) {
   }
   if (rows->Empty()) return;
   services.RunFilters(attempt, *rows, outcome_);
-  NoteRejections();
+  NoteRejections(trials_);
   for (DryRunNode& trial : trials_) {
     if (!trial.units.empty()) continue;
     trial.fits = outcome_.feasible.Has(trial.row);
@@ -127,7 +127,7 @@ void DryRun::RunSeparately(const Attempt& attempt, PostFilterServices& services,
     auto row = attempt.Scratch();
     row->Add(trial.row);
     services.RunFilters(imagined, *row, outcome_);
-    NoteRejections();
+    NoteRejections({&trial, 1});
     trial.fits = !outcome_.feasible.Empty();
     if (trial.fits) status = Reprieve(imagined, services, trial, overlay);
   }
@@ -170,7 +170,7 @@ void DryRun::RunByUnits(const Attempt& attempt, PostFilterServices& services, Dr
     auto row = attempt.Scratch();
     row->Add(trial.row);
     services.RunFilters(imagined, *row, outcome_);
-    NoteRejections();
+    NoteRejections({&trial, 1});
     trial.fits = !outcome_.feasible.Empty();
     if (trial.fits) status = ReprieveUnits(imagined, services, trial, overlay);
   }
@@ -227,9 +227,9 @@ void DryRun::Order(DryRunNode& trial) {
   std::fill(victim_.begin() + static_cast<std::ptrdiff_t>(trial.first), victim_.end(), 0);
 }
 
-void DryRun::NoteRejections() {
+void DryRun::NoteRejections(std::span<const DryRunNode> trials) {
   CountRejections(outcome_, reasons_, counts_);
-  for (const DryRunNode& trial : trials_) {
+  for (const DryRunNode& trial : trials) {
     for (const auto& [row, status] : outcome_.errors) {
       if (row == trial.row) errors_.push_back(status.Message());
     }

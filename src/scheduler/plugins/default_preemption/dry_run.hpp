@@ -81,7 +81,8 @@ class DryRun {
                                    const framework::Attempt& attempt, framework::PostFilterServices& services,
                                    cluster::NodeTable::Overlay& overlay);
   void Order(DryRunNode& trial);
-  void NoteRejections();
+  // Of the last run of filters, on these rows.
+  void NoteRejections(std::span<const DryRunNode> trials);
   // Appends the trial's candidate, if it is one.
   void Collect(const DryRunNode& trial, const cluster::NodeTable& nodes, EvictionCheck& check,
                std::size_t wanted);
