@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -48,7 +49,12 @@ void WorkloadMix::CountPlaced() {
 
 void WorkloadMix::OnPodRemoved(cluster::Row, const cluster::PlacedPod& pod) {
   CountPlaced();
-  std::erase(tentative_, &pod);
+  // A search takes the last one back first.
+  if (!tentative_.empty() && tentative_.back() == &pod) {
+    tentative_.pop_back();
+  } else {
+    std::erase(tentative_, &pod);
+  }
   StopCounting(pod);
   const auto found = claims_of_.find(&pod);
   if (found == claims_of_.end()) return;
@@ -68,8 +74,10 @@ void WorkloadMix::OnClaim(const ports::Change<api::ResourceClaim>& change) {
   const auto pods = pods_of_claim_.find(claim.Key());
   if (pods == pods_of_claim_.end()) return;
   CountPlaced();
+  // All members of a large group may use the claim.
+  const boost::unordered_flat_set<const cluster::PlacedPod*> tentative(tentative_.begin(), tentative_.end());
   for (const auto& [uid, pod] : pods->second) {
-    if (std::ranges::find(tentative_, pod) != tentative_.end()) continue;
+    if (tentative.contains(pod)) continue;
     StopCounting(*pod);
     Count(*pod);
   }
