@@ -1116,8 +1116,9 @@ TEST_F(Devices, TheConsumedCapacityIsTheSumOfTheRemainingShares) {
       const AllocatedDevices::Use& use = allocated_.use(device);
       ASSERT_EQ(use.shares, shares.size());
       ASSERT_EQ(use.consumed.size(), shares.empty() ? 0U : 1U);
-      if (!shares.empty())
+      if (!shares.empty()) {
         ASSERT_EQ(use.consumed.at("memory").Compare(sum), 0) << sum.Canonical() << ", seed " << seed;
+      }
     }
   }
   allocated_.Release(device);

@@ -43,7 +43,7 @@ class DeviceColumns {
   const std::unique_ptr<devices::SelectorEvaluator> selectors_;
   const framework::BufferKey<Columns> columns_;
   // Of the class that is being counted: whether devices of a shape belong to it; nullopt: an error.
-  mutable boost::unordered_flat_map<std::uint32_t, std::optional<bool>> belongs_;
+  mutable boost::unordered_flat_map<std::uint64_t, std::optional<bool>> belongs_;
 };
 
 }  // namespace berth::plugins
