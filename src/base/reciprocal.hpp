@@ -37,15 +37,15 @@ inline constexpr bool kHasFusedMultiply =
 // a / b, rounded to nearest as the division is, for integers 0 <= a < 2^50 and 0 < b < 2^50, and
 // inverse = SmallInverse(b). Unspecified for b = 0, but not a trap.
 //
-// Let x = a / b > 0, 2^e <= x < 2^(e+1), and u = 2^(e-52), the distance of doubles there.
+// Let x = a / b > 0 (of 0 all steps are 0), 2^e <= x < 2^(e+1), and u = 2^(e-52), the distance of doubles
+// there.
 // - q, the product, differs from x by less than 3 u: two roundings, each at most x * 2^-53.
 // - r = a - q b is exact: q is a multiple of u / 2, and |r| < 3 u * 2^50 < 2^53 * u / 2.
 // - q + r * inverse = x + r * (inverse - 1 / b) differs from x by less than 3 u * 2^-53 < u * 2^-51.
-// - It is rounded as x is, unless a midpoint between doubles lies between both. A midpoint is m = k * u / 2,
-// k odd
-//   and at least 2^53. x - m = (a * 2 / u - k * b) * u / (2 b); 2 / u is an integer, because e < 50. The
-//   bracket is not zero: k is odd and would divide a, which is smaller. So |x - m| >= u / (2 b) > u * 2^-51.
-//   If x = 2^e, the midpoint below is u / 4 away.
+// - It is rounded as x is, unless a midpoint between doubles lies between both. A midpoint is m = k * u / 2
+//   with an odd k of at least 2^53. x - m = (a * 2 / u - k * b) * u / (2 b), and 2 / u is an integer, because
+//   e < 50. The bracket is not zero: k is odd and would divide a, which is smaller. So
+//   |x - m| >= u / (2 b) > u * 2^-51. If x = 2^e, the midpoint below is u / 4 away.
 template <VectorLevel kLevel>
 [[gnu::always_inline]] inline double SmallQuotient(double a, double b, double inverse) {
   if constexpr (!kHasFusedMultiply<kLevel>) return a / b;
