@@ -7,16 +7,8 @@ namespace {
 
 using Source = api::Volume::Source;
 
-// Two disks are the same if they have a name in common. An RBD image has one name per monitor, because one
-// common monitor suffices.
-std::vector<std::string> NamesOf(const api::Volume& volume) {
-  const std::string name = static_cast<char>(volume.source) + volume.id;
-  if (volume.source != Source::kRbd) return {name};
-  std::vector<std::string> names;
-  for (const std::string& monitor : volume.rbd->monitors)
-    names.push_back(name + '\n' + volume.rbd->pool + '\n' + monitor);
-  return names;
-}
+std::string NameOf(const api::Volume& volume) { return static_cast<char>(volume.source) + volume.id; }
+std::string ImageOf(const api::Volume& volume) { return volume.id + '\n' + volume.rbd->pool; }
 
 // An EBS volume is always exclusive; the other kinds can be shared by readers.
 bool Shareable(const api::Volume& volume) {
@@ -30,33 +22,47 @@ bool IsExclusiveDisk(const api::Volume& volume) {
          volume.source == Source::kIscsi || volume.source == Source::kRbd;
 }
 
+void DisksInUse::Disk::Count(std::uint32_t row, const api::Volume& volume, int amount) {
+  users.Add(row, amount);
+  if (!Shareable(volume)) writers.Add(row, amount);
+}
+
+void DisksInUse::Disk::AddConflicts(const api::Volume& wanted, RowSet& out) const {
+  const RowCounts& hostile = Shareable(wanted) ? writers : users;
+  hostile.ForEach([&](std::uint32_t row, RowCounts::Count) { out.Add(row); });
+}
+
 void DisksInUse::Add(std::uint32_t row, const api::Volume& volume) {
   if (!IsExclusiveDisk(volume)) return;
-  for (const std::string& name : NamesOf(volume)) {
-    Disk& disk = disks_[name];
-    disk.users.Add(row, 1);
-    if (!Shareable(volume)) disk.writers.Add(row, 1);
-  }
+  if (volume.source != Source::kRbd) return disks_[NameOf(volume)].Count(row, volume, 1);
+  if (volume.rbd->monitors.empty()) return;
+  TextMap<Disk>& by_monitor = images_[ImageOf(volume)];
+  for (const std::string& monitor : volume.rbd->monitors) by_monitor[monitor].Count(row, volume, 1);
 }
 
 void DisksInUse::Remove(std::uint32_t row, const api::Volume& volume) {
   if (!IsExclusiveDisk(volume)) return;
-  for (const std::string& name : NamesOf(volume)) {
-    const auto disk = disks_.find(name);
-    disk->second.users.Add(row, -1);
-    if (!Shareable(volume)) disk->second.writers.Add(row, -1);
-    if (disk->second.users.empty()) disks_.erase(disk);
-  }
+  const auto remove = [&](TextMap<Disk>& disks, const std::string& name) {
+    const auto disk = disks.find(name);
+    disk->second.Count(row, volume, -1);
+    if (disk->second.users.empty()) disks.erase(disk);
+  };
+  if (volume.source != Source::kRbd) return remove(disks_, NameOf(volume));
+  if (volume.rbd->monitors.empty()) return;
+  const auto image = images_.find(ImageOf(volume));
+  for (const std::string& monitor : volume.rbd->monitors) remove(image->second, monitor);
+  if (image->second.empty()) images_.erase(image);
 }
 
 void DisksInUse::AddConflicts(const api::Volume& wanted, RowSet& out) const {
   if (!IsExclusiveDisk(wanted)) return;
-  for (const std::string& name : NamesOf(wanted)) {
-    const auto disk = disks_.find(name);
-    if (disk == disks_.end()) continue;
-    const RowCounts& hostile = Shareable(wanted) ? disk->second.writers : disk->second.users;
-    hostile.ForEach([&](std::uint32_t row, RowCounts::Count) { out.Add(row); });
-  }
+  const auto add = [&](const TextMap<Disk>& disks, const std::string& name) {
+    if (const auto disk = disks.find(name); disk != disks.end()) disk->second.AddConflicts(wanted, out);
+  };
+  if (wanted.source != Source::kRbd) return add(disks_, NameOf(wanted));
+  const auto image = images_.find(ImageOf(wanted));
+  if (image == images_.end()) return;
+  for (const std::string& monitor : wanted.rbd->monitors) add(image->second, monitor);
 }
 
 }  // namespace berth::cluster

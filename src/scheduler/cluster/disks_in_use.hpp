@@ -21,14 +21,20 @@ class DisksInUse {
   void Remove(std::uint32_t row, const api::Volume& volume);
   // Adds the rows on which a pod with this volume would conflict.
   void AddConflicts(const api::Volume& wanted, RowSet& out) const;
-  std::size_t size() const { return disks_.size(); }
+  bool empty() const { return disks_.empty() && images_.empty(); }
 
  private:
   struct Disk {
+    void Count(std::uint32_t row, const api::Volume& volume, int amount);
+    void AddConflicts(const api::Volume& wanted, RowSet& out) const;
+
     RowCounts users;
     RowCounts writers;
   };
   TextMap<Disk> disks_;
+  // RBD images by pool and name. One common monitor makes two of them the same disk, so that an image has one
+  // disk for each monitor; the name, which may be long, is stored once.
+  TextMap<TextMap<Disk>> images_;
 };
 
 }  // namespace berth::cluster

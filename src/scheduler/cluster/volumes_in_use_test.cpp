@@ -398,7 +398,7 @@ TEST(VolumesInUse, APodWithoutVolumesChangesNoCounter) {
   const api::PodPtr pod = berth::testing::MakePod("p").Share();
   PlacedPod placed{pod, UseOf(*pod, words)};
   nodes.AddPod(row, placed);
-  EXPECT_EQ(volumes.disks().size(), 0U);
+  EXPECT_TRUE(volumes.disks().empty());
   EXPECT_FALSE(volumes.ClaimIsUsed("default", "c"));
 }
 

@@ -41,7 +41,7 @@ FreedVolumes VolumesOf(const api::Pod& gone) {
 }
 
 bool SharesADisk(const api::Pod& pod, const cluster::DisksInUse& disks) {
-  if (disks.size() == 0) return false;
+  if (disks.empty()) return false;
   RowSet conflicts(1);
   for (const Volume& volume : pod.spec.volumes) disks.AddConflicts(volume, conflicts);
   return !conflicts.Empty();
