@@ -91,6 +91,7 @@ class GroupCycle::PostFilterRun final : public framework::GroupPostFilterService
 
   Status Decide() override {
     placed_.clear();
+    IndexPlaced();
     nominations_.reset();
     all_fit_together_ = true;
     if (group_.tree != nullptr) {

@@ -23,7 +23,7 @@ AllocationPtr AllocationOf(const std::shared_ptr<const api::ResourceClaim>& clai
   return {claim, &*claim->allocation};
 }
 
-// Running sums keep entries of zero.
+// A sum of zero may have no entry.
 bool HaveEqualValues(const api::QuantityMap& sums, const api::QuantityMap& counted) {
   const auto same = [](const api::QuantityMap& a, const api::QuantityMap& b) {
     return std::ranges::all_of(a, [&](const auto& entry) {

@@ -202,7 +202,11 @@ void AddAmounts(api::QuantityMap& sums, const api::QuantityMap& amounts) {
 }
 
 void SubtractAmounts(api::QuantityMap& sums, const api::QuantityMap& amounts) {
-  for (const auto& [name, amount] : amounts) api::QuantityArithmetic::Subtract(sums[name], amount);
+  for (const auto& [name, amount] : amounts) {
+    const auto sum = sums.try_emplace(name).first;
+    api::QuantityArithmetic::Subtract(sum->second, amount);
+    if (sum->second.IsZero()) sums.erase(sum);
+  }
 }
 
 }  // namespace berth::devices

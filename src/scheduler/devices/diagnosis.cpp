@@ -90,7 +90,11 @@ std::string CapacityText(const api::Device& device, const std::optional<api::Qua
     api::Quantity total = needed;
     if (const api::Quantity* amount = Find(used, name)) total += *amount;
     if (total.Compare(capacity.value) <= 0) continue;
-    return fmt::format("with too little {} ({} of {} in use, {} needed)", name, AmountText(Find(used, name)),
+    // The suffix of a running sum depends on shares that have ended.
+    api::Quantity in_use;
+    if (const api::Quantity* amount = Find(used, name)) in_use = *amount;
+    in_use.FormatAs(capacity.value);
+    return fmt::format("with too little {} ({} of {} in use, {} needed)", name, in_use.Canonical(),
                        capacity.value.Canonical(), needed.Canonical());
   }
   return "whose request policy forbids the requested capacity";

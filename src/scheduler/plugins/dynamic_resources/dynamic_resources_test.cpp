@@ -658,7 +658,7 @@ TEST(SpecialClaim, MoreMappingsThanAPodCanHoldAreAnError) {
   EXPECT_EQ(variant.special->requests.size(), 30U) << "the init containers need no further devices";
   const auto mappings = MappingsOf(pod.raw(), resources, variant.by_devices);
   ASSERT_FALSE(mappings.has_value());
-  EXPECT_EQ(mappings.error().message, "the containers use requests in more than 100000 ways");
+  EXPECT_EQ(mappings.error().message, "more than 100000 request mappings");
 }
 
 TEST(SpecialClaim, ContainersThatDoNotRunTogetherShareRequests) {

@@ -225,7 +225,7 @@ Expected<std::vector<Mapping>> MappingsOf(const api::Pod& pod,
   RequestsOfPod requests(pod, true);
   requests.Add(resources, by_devices);
   if (requests.mappings.size() > kMostMappings)
-    return Invalid(fmt::format("the containers use requests in more than {} ways", kMostMappings));
+    return Invalid(fmt::format("more than {} request mappings", kMostMappings));
   return std::move(requests.mappings);
 }
 

@@ -107,7 +107,7 @@ void GpuCatalog::DropModels() {
 
 // --- devices ---
 
-std::uint32_t GpuCatalog::PictureOf(const cluster::NodeTable& nodes, cluster::Row row) const {
+std::uint64_t GpuCatalog::PictureOf(const cluster::NodeTable& nodes, cluster::Row row) const {
   if (handle_.objects.Of<api::ResourceSlice>().size() == 0) return 0;
   const auto& node = handle_.devices.inventory().Of(nodes, row);
   return node ? node->picture : 0;

@@ -49,7 +49,7 @@ class GpuCatalog {
   std::uint64_t model_epoch() const { return model_epoch_; }
 
   // Equal for rows, and for states of a row, whose devices of slices are equal; 0: there are none.
-  std::uint32_t PictureOf(const cluster::NodeTable& nodes, cluster::Row row) const;
+  std::uint64_t PictureOf(const cluster::NodeTable& nodes, cluster::Row row) const;
   // Replaces `out` by the devices of the row, those of slices first. `free`: by resource of the arguments,
   // the amount that is not requested.
   void Read(const cluster::NodeTable& nodes, cluster::Row row, std::span<const std::int64_t> free,
@@ -95,9 +95,9 @@ class GpuCatalog {
   GpuNeeds needs_;
   std::vector<Model> models_;  // by index; the resources of the arguments come first
   FlatTextMap<std::uint32_t> model_of_signature_;
-  boost::unordered_flat_map<std::uint32_t, std::uint32_t> model_of_shape_;
+  boost::unordered_flat_map<std::uint64_t, std::uint32_t> model_of_shape_;
   // By shape, then by ask: may lack the latest asks. Kept when models are dropped because of an ask.
-  boost::unordered_flat_map<std::uint32_t, std::vector<std::int64_t>> needs_of_shape_;
+  boost::unordered_flat_map<std::uint64_t, std::vector<std::int64_t>> needs_of_shape_;
   std::size_t known_needs_ = 0;  // in needs_of_shape_
   std::vector<GpuAsk> asks_;
   std::size_t selector_bytes_ = 0;                           // of asks_

@@ -85,7 +85,7 @@ std::optional<LostGpus::Result> LostGpus::AfterPlacement(const cluster::NodeTabl
 LostGpus::RowState& LostGpus::Read(const cluster::NodeTable& nodes, cluster::Row row) {
   if (row >= rows_.size()) rows_.resize(nodes.rows());
   RowState& state = rows_[row];
-  const std::uint32_t picture = catalog_.PictureOf(nodes, row);
+  const std::uint64_t picture = catalog_.PictureOf(nodes, row);
   const std::int64_t milli_cpu = FreeIn(nodes, cluster::kCpu, row);
   const std::int64_t memory = FreeIn(nodes, cluster::kMemory, row);
   bool same = state.version != 0 && state.picture == picture && state.milli_cpu == milli_cpu &&

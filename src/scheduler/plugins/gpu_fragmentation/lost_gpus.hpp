@@ -45,7 +45,7 @@ class LostGpus {
   static constexpr std::size_t kMostColumns = 64;
   struct RowState {
     std::uint64_t version = 0;  // 0: not read yet
-    std::uint32_t picture = 0;  // of its devices (devices::NodeDevices)
+    std::uint64_t picture = 0;  // of its devices (devices::NodeDevices)
     std::int64_t milli_cpu = 0, memory = 0;
     std::array<std::int64_t, GpuFragmentationArgs::kMostNames> free{};  // by resource
     std::vector<GpuGroup> gpus;
