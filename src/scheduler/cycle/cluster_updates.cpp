@@ -23,7 +23,12 @@ api::PodPtr ClusterUpdates::Apply(ports::ClusterChange& change) {
 template <class T>
 api::PodPtr ClusterUpdates::On(Change<T>& change) {
   parts_.cluster.objects().Apply(change);
-  if (const auto event = EventOf(change)) Requeue(*event, {change.before, change.after});
+  if (const auto event = EventOf(change)) {
+    // Changes of device taint rules have the event of slices, so that its hints cannot read objects.
+    const bool of_slices = event->resource == framework::EventResource::kResourceSlice;
+    Requeue(*event,
+            of_slices ? framework::EventObjects{} : framework::EventObjects{change.before, change.after});
+  }
   return nullptr;
 }
 

@@ -16,9 +16,6 @@ namespace {
 
 using framework::EventResource;
 
-// A slice has at most 128 devices.
-constexpr std::size_t kSliceBytes = 64 << 10;
-
 template <class T>
 concept HasNoParts = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, api::Quantity>;
 
@@ -189,10 +186,13 @@ class ObjectMeter {
 
   // --- storage ---
   void Add(const api::PersistentVolume& volume) {
-    All(volume.metadata, volume.volume_handle, volume.access_modes, volume.node_affinity);
+    All(volume.metadata, volume.driver, volume.volume_handle, volume.azure_kind, volume.access_modes,
+        volume.storage_class_name, volume.volume_mode, volume.claim_ref, volume.node_affinity, volume.phase);
   }
+  void Add(const api::PersistentVolume::ClaimRef& claim) { All(claim.ns, claim.name, claim.uid); }
   void Add(const api::PersistentVolumeClaim& claim) {
-    All(claim.metadata, claim.volume_name, claim.storage_class_name, claim.access_modes, claim.selector);
+    All(claim.metadata, claim.volume_name, claim.storage_class_name, claim.access_modes, claim.selector,
+        claim.volume_mode, claim.phase);
   }
   void Add(const api::StorageClass& one) { All(one.metadata, one.provisioner, one.allowed_topologies); }
   void Add(const api::StorageClass::TopologyRequirement& one) { All(one.key, one.values); }
@@ -307,8 +307,6 @@ ObjectSize SizeOfObjects(const framework::ClusterEvent& event, const framework::
       return SizeOfBoth<api::DeviceClass>(objects);
     case EventResource::kResourceClaim:
       return SizeOfBoth<api::ResourceClaim>(objects);
-    case EventResource::kResourceSlice:
-      return {.bytes = kSliceBytes, .items = 0};
     case EventResource::kPodGroup:
       return SizeOfBoth<api::PodGroup>(objects);
     case EventResource::kCompositePodGroup:
@@ -317,7 +315,8 @@ ObjectSize SizeOfObjects(const framework::ClusterEvent& event, const framework::
       return SizeOfBoth<api::ElasticQuota>(objects);
     case EventResource::kNodeResourceTopology:
       return SizeOfBoth<api::NodeResourceTopology>(objects);
-    case EventResource::kPluginState:
+    case EventResource::kResourceSlice:
+    case EventResource::kPluginState:  // no objects
       return {};
   }
   return {};

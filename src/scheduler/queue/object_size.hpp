@@ -15,8 +15,7 @@ struct ObjectSize {
 };
 
 ObjectSize SizeOfPod(const api::Pod& pod);
-// Of the object of the event before and after. The content of ResourceSlices is not read: events of device
-// taint rules have the same resource. They count with a constant.
+// Of the object of the event before and after. Events of ResourceSlices have no objects.
 ObjectSize SizeOfObjects(const framework::ClusterEvent& event, const framework::EventObjects& objects);
 
 // A hint counts as one evaluation, and as one more for each of so many items and bytes that it reads, which

@@ -95,7 +95,6 @@ SchedulingQueue::Entry& SchedulingQueue::Insert(QueuedPodPtr pod) {
   entry.state = pod.get();
   entry.pod = std::move(pod);
   entry.sequence = next_sequence_++;
-  entry.extra_work = ExtraEvaluations(SizeOfPod(*entry.pod->info.pod));
   by_key_.insert(&entry);
   return entry;
 }
@@ -134,7 +133,7 @@ void SchedulingQueue::Leave(Entry& entry) {
       unschedulable_[entry.slot] = unschedulable_.back();
       unschedulable_.pop_back();
       with_deferred_ -= HasDeferred(entry) ? 1 : 0;
-      extra_work_ -= entry.extra_work;
+      extra_work_ -= std::exchange(entry.counted_work, 0);
       break;
     case Place::kNone:
       return;
@@ -149,6 +148,15 @@ void SchedulingQueue::Leave(Entry& entry) {
   BERTH_CHECK(count >= size, place, count, size);
   count -= size;
   metrics_->Changed(name, entry.is_group(), size, -1);
+}
+
+std::size_t SchedulingQueue::ExtraWorkOf(Entry& entry) {
+  std::size_t work = 0;
+  ForEachPod(entry, [&](Entry& pod) {
+    if (!pod.extra_work) pod.extra_work = ExtraEvaluations(SizeOfPod(*pod.pod->info.pod));
+    work += *pod.extra_work;
+  });
+  return work;
 }
 
 void SchedulingQueue::Enter(Entry& entry, Place place) {
@@ -180,11 +188,8 @@ void SchedulingQueue::Enter(Entry& entry, Place place) {
       entry.slot = unschedulable_.size();
       unschedulable_.push_back(&entry);
       with_deferred_ += HasDeferred(entry) ? 1 : 0;
-      if (entry.is_group()) {
-        entry.extra_work = 0;
-        for (const Entry* member : entry.group->members) entry.extra_work += member->extra_work;
-      }
-      extra_work_ += entry.extra_work;
+      entry.counted_work = gated ? 0 : ExtraWorkOf(entry);
+      extra_work_ += entry.counted_work;
       break;
     default:
       BERTH_CHECK(false, place);

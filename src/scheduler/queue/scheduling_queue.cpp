@@ -76,7 +76,8 @@ void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
     // Members are requeued without a test of events; kube-scheduler records none while the group is unknown.
     const auto group = group_objects_.KeyOf(*info.pod);
     if (group && !group_objects_.RootOf(*group)) return;
-    for (const ClusterEvent& event : events) Note(event, objects);
+    for (const ClusterEvent& event : events)
+      Note(event, objects, StoredBytes(event, SizeOfObjects(event, objects)));
     return;
   }
   Entry* entry = Find(uid);
@@ -90,7 +91,7 @@ void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
   entry->pod->info = std::move(info);
   entry->pod->priority = entry->pod->info.priority();
   entry->pod->profile = profile;
-  entry->extra_work = ExtraEvaluations(SizeOfPod(*entry->pod->info.pod));
+  entry->extra_work.reset();
   if (in_queue) Enter(ranked, place);
   nominator_.Update(had, entry->pod);
   if (place != Place::kUnschedulable) return;
@@ -208,23 +209,31 @@ void SchedulingQueue::MoveAll(const ClusterEvent& event, const EventObjects& obj
   if (unschedulable_.empty() && in_flight_.empty()) return;
   if (!event.wildcard() && !policy_.IsAnyRegistered(event)) return;
   const ObjectSize size = SizeOfObjects(event, objects);
-  const DeferredEvent one{event, framework::WithCache(objects), concerned, 1 + ExtraEvaluations(size),
-                          StoredBytes(event, size)};
-  const std::size_t pods = sizes_[static_cast<std::size_t>(QueueName::kUnschedulable)] +
-                           sizes_[static_cast<std::size_t>(QueueName::kGated)];
-  const std::size_t of_all = pods * one.evaluations_per_pod + extra_work_;
-  const bool many = with_deferred_ > 0 || (!concerned && of_all > evaluations_left_);
-  if (many) return Defer(one);
+  const std::size_t bytes = StoredBytes(event, size);
+  const EventObjects shared = framework::WithCache(objects);
+  if (unschedulable_.empty()) return Note(event, shared, bytes);
+  const DeferredEvent one{event, shared, concerned, 1 + ExtraEvaluations(size), bytes};
+  // Without limits by `concerned` and by gates.
+  const std::size_t most =
+      sizes_[static_cast<std::size_t>(QueueName::kUnschedulable)] * one.evaluations_per_pod +
+      sizes_[static_cast<std::size_t>(QueueName::kGated)] + extra_work_;
+  if (with_deferred_ > 0 || (!concerned && most > evaluations_left_)) return Defer(one);
   std::vector<Entry*> entries;
   std::size_t evaluations = 0;
   for (Entry* entry : unschedulable_) {
-    if (concerned && !Concerns(*entry, concerned)) continue;
+    if (!CanRelease(*entry, event) || (concerned && !Concerns(*entry, concerned))) continue;
     entries.push_back(entry);
     evaluations += EvaluationsOf(*entry, one.evaluations_per_pod);
   }
-  if (concerned && evaluations > evaluations_left_) return Defer(one);
+  if (evaluations > evaluations_left_) return Defer(one);
   Spend(evaluations);
-  Move(entries, event, one.objects);
+  Move(entries, event, shared, bytes);
+}
+
+bool SchedulingQueue::CanRelease(const Entry& entry, const ClusterEvent& event) const {
+  if (!entry.state->gated() || event.wildcard()) return true;
+  const std::uint32_t profile = entry.is_group() ? entry.group->gating_profile : entry.pod->profile;
+  return policy_.IsRegisteredBy(profile, entry.state->gated_by, event);
 }
 
 bool SchedulingQueue::Concerns(Entry& entry, const Concerned& concerned) {
@@ -234,17 +243,13 @@ bool SchedulingQueue::Concerns(Entry& entry, const Concerned& concerned) {
 }
 
 void SchedulingQueue::Move(const std::vector<Entry*>& entries, const ClusterEvent& event,
-                           const EventObjects& objects) {
+                           const EventObjects& objects, std::size_t bytes) {
   for (Entry* entry : entries) Move(*entry, event, objects);
-  if (!in_flight_.empty()) Note(event, objects);
+  Note(event, objects, bytes);
 }
 
 bool SchedulingQueue::Move(Entry& entry, const ClusterEvent& event, const EventObjects& objects) {
-  // Only events for which the gating plugin is registered can release the entry.
-  const QueuedEntity& state = *entry.state;
-  const std::uint32_t profile = entry.is_group() ? entry.group->gating_profile : entry.pod->profile;
-  if (state.gated() && !event.wildcard() && !policy_.IsRegisteredBy(profile, state.gated_by, event))
-    return false;
+  if (!CanRelease(entry, event)) return false;
   const framework::Requeue strategy = Evaluate(entry, event, objects);
   if (strategy == framework::Requeue::kSkip) return false;
   Leave(entry);
@@ -255,8 +260,8 @@ bool SchedulingQueue::Move(Entry& entry, const ClusterEvent& event, const EventO
 // --- deferred events ---
 
 void SchedulingQueue::Defer(DeferredEvent event) {
-  if (!in_flight_.empty()) Note(event.event, event.objects);
-  if (unschedulable_.empty()) return;
+  Note(event.event, event.objects, event.bytes);
+  if (with_deferred_ == 0) ClearDeferred();
   if (deferred_.size() == options_.max_deferred_events ||
       deferred_bytes_ + event.bytes > options_.max_event_bytes)
     return RetryDeferred();
@@ -265,7 +270,7 @@ void SchedulingQueue::Defer(DeferredEvent event) {
   with_deferred_ = unschedulable_.size();
 }
 
-// More events than fit: whatever they contained, a retry finds out. Pods that waited for other events are
+// More events than fit. A retry considers whatever has changed. Pods that waited for other events are
 // retried, too, which costs an attempt; no pod misses an event.
 void SchedulingQueue::RetryDeferred() {
   const std::vector<Entry*> entries = unschedulable_;
@@ -300,7 +305,7 @@ bool SchedulingQueue::EvaluateDeferred() {
       continue;
     }
     const DeferredEvent& next = deferred_[entry.next_event - first_deferred_];
-    if (next.concerned && !Concerns(entry, next.concerned)) {
+    if (!CanRelease(entry, next.event) || (next.concerned && !Concerns(entry, next.concerned))) {
       Spend(SizeOf(entry));
     } else {
       Spend(EvaluationsOf(entry, next.evaluations_per_pod));
@@ -331,7 +336,9 @@ void SchedulingQueue::ActivateInFlight(const api::PodPtr& pod) {
     if (!root) return;
     if (const auto group = groups_.find(*root); group != groups_.end() && Activate(group->second)) return;
   }
-  Note(framework::kForceActivate, {nullptr, pod});
+  const EventObjects objects{nullptr, pod};
+  Note(framework::kForceActivate, objects,
+       StoredBytes(framework::kForceActivate, SizeOfObjects(framework::kForceActivate, objects)));
 }
 
 // Returns whether the entry has entered activeQ.
@@ -350,11 +357,12 @@ bool SchedulingQueue::Activate(Entry& entry) {
   }
 }
 
-void SchedulingQueue::Note(const ClusterEvent& event, const EventObjects& objects) {
-  in_flight_.Note(event, objects, StoredBytes(event, SizeOfObjects(event, objects)));
+void SchedulingQueue::Note(const ClusterEvent& event, const EventObjects& objects, std::size_t bytes) {
+  if (in_flight_.empty()) return;
+  in_flight_.Note(event, objects, bytes);
   metrics_->InFlightEvent(event.label, 1);
   if (in_flight_.bytes() <= options_.max_event_bytes) return;
-  // As with deferred events: after these attempts the pods are retried, whatever the events contained.
+  // As with deferred events, the pods of these attempts are retried.
   const std::size_t summaries = in_flight_.Summarize(
       kEventsExceedMemory, [&](const char* label) { metrics_->InFlightEvent(label, -1); });
   metrics_->InFlightEvent(kEventsExceedMemory.label, static_cast<std::int64_t>(summaries));
@@ -416,7 +424,8 @@ void SchedulingQueue::FlushUnschedulable(MonoTime now) {
     ForEachPod(*entry, [](Entry& pod) { pod.pod->was_flushed = true; });
     stale.push_back(entry);
   }
-  if (!stale.empty()) Move(stale, framework::kUnschedulableTimeout, {});
+  if (!stale.empty())
+    Move(stale, framework::kUnschedulableTimeout, {}, StoredBytes(framework::kUnschedulableTimeout, {}));
 }
 
 // --- moves between places ---

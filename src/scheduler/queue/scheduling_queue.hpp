@@ -196,7 +196,7 @@ class SchedulingQueue {
   // Requeues the rejected pods for which the event returns a hint. `concerned`, if given, limits the pods.
   // With very many rejected pods, or large objects, the event is deferred: its hints are evaluated by
   // EvaluateDeferred, so that neither decisions nor further changes wait for them. Beyond max_deferred_events
-  // and max_event_bytes all pods with deferred events are retried instead. A pod that enters later is not
+  // or max_event_bytes all pods with deferred events are retried instead. A pod that enters later is not
   // affected by earlier events. `concerned` may be called later; it must not refer to local variables.
   using Concerned = std::function<bool(const framework::QueuedPod&)>;
   void MoveAll(const framework::ClusterEvent& event, const framework::EventObjects& objects,
@@ -300,12 +300,13 @@ class SchedulingQueue {
     GroupEntry* group = nullptr;               // of a group: itself; of a member in it: its group
     std::string group_key;                     // of members: "namespace/name" of the pod group; else empty
     Place place = Place::kNone;
-    framework::TenantId tenant = 0;   // in activeQ, if its order has tenants
-    std::uint64_t sequence = 0;       // order of arrival; decides between equal ranks
-    std::size_t slot = 0;             // index in unschedulable_, while it is there
-    std::uint64_t next_event = 0;     // the next deferred event to evaluate, while it is there
-    std::size_t extra_work = 0;       // see EvaluationsOf; of groups only while it is there
-    metrics::Gauge* cause = nullptr;  // the gauge that counts it, while it is in a place
+    framework::TenantId tenant = 0;         // in activeQ, if its order has tenants
+    std::uint64_t sequence = 0;             // order of arrival; decides between equal ranks
+    std::size_t slot = 0;                   // index in unschedulable_, while it is there
+    std::uint64_t next_event = 0;           // the next deferred event to evaluate, while it is there
+    std::size_t counted_work = 0;           // its part of extra_work_
+    std::optional<std::size_t> extra_work;  // see ExtraWorkOf; of pods, once it was needed
+    metrics::Gauge* cause = nullptr;        // the gauge that counts it, while it is in a place
 
     bool is_group() const { return pod == nullptr; }
   };
@@ -401,11 +402,14 @@ class SchedulingQueue {
   framework::Requeue EvaluateInFlight(const framework::QueuedPod& pod) const;
   // Returns whether the entry left its place.
   bool Move(Entry& entry, const framework::ClusterEvent& event, const framework::EventObjects& objects);
+  // Only events for which the gating plugin is registered can release a gated entry.
+  bool CanRelease(const Entry& entry, const framework::ClusterEvent& event) const;
   // The part of evaluations_per_step that an event uses up for the entry: for each pod as much as the size of
   // the event's objects requires, and more for large pods.
-  static std::size_t EvaluationsOf(const Entry& entry, std::size_t per_pod) {
-    return SizeOf(entry) * per_pod + entry.extra_work;
+  static std::size_t EvaluationsOf(Entry& entry, std::size_t per_pod) {
+    return SizeOf(entry) * per_pod + ExtraWorkOf(entry);
   }
+  static std::size_t ExtraWorkOf(Entry& entry);
   static bool Concerns(Entry& entry, const Concerned& concerned);
   void Spend(std::size_t evaluations) { evaluations_left_ -= std::min(evaluations_left_, evaluations); }
   struct DeferredEvent;
@@ -416,11 +420,13 @@ class SchedulingQueue {
   void EvaluateFrom(Entry& entry, std::uint64_t next_event);
   std::uint64_t deferred_end() const { return first_deferred_ + deferred_.size(); }
   bool HasDeferred(const Entry& entry) const { return entry.next_event < deferred_end(); }
+  // `bytes`: the memory of the event (StoredBytes).
   void Move(const std::vector<Entry*>& entries, const framework::ClusterEvent& event,
-            const framework::EventObjects& objects);
+            const framework::EventObjects& objects, std::size_t bytes);
   bool Activate(Entry& entry);
   void ActivateInFlight(const api::PodPtr& pod);
-  void Note(const framework::ClusterEvent& event, const framework::EventObjects& objects);
+  // Records the event for the attempts in progress, if there are any.
+  void Note(const framework::ClusterEvent& event, const framework::EventObjects& objects, std::size_t bytes);
   MonoTime ExpiryOf(const framework::QueuedEntity& entity, std::size_t size) const;
   bool BackingOff(const Entry& entry) const;
   void CountRejectors(const framework::QueuedPod& pod, std::int64_t by);
@@ -473,7 +479,7 @@ class SchedulingQueue {
   std::size_t with_deferred_ = 0;  // number of entries in unschedulable_ with deferred events
   std::size_t next_slot_ = 0;      // where EvaluateDeferred continues
   std::size_t evaluations_left_;
-  std::size_t extra_work_ = 0;  // of the entries in unschedulable_
+  std::size_t extra_work_ = 0;  // of the entries in unschedulable_ that are not gated
   Nominator nominator_;
   std::uint64_t next_sequence_ = 0;
   MonoTime next_backoff_flush_;

@@ -258,7 +258,7 @@ GroupId GroupLedger::Find(const api::Pod& pod) const {
   return own == by_namespace_.end() ? kDefaultId : own->second;
 }
 
-// Computed once for each pod, and not when a quota changes: whoever edits quotas decides how often that is.
+// Computed once for each pod, and not when a quota changes: quotas can be edited at any rate.
 GroupLedger::Requests GroupLedger::RequestsOf(const api::Pod& pod) {
   const QuotaGroup::Amounts amounts = GroupRequestOf(pod);
   return {amounts.begin(), amounts.end()};

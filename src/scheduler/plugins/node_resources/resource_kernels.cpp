@@ -125,7 +125,7 @@ BERTH_KERNEL AxisBlock BlockOf(const ResourceAxis& axis, std::size_t block, Axis
 }
 
 // What the numbers of a block have in common.
-struct Seen {
+struct BlockBits {
   std::uint64_t numbers = 0;     // upper bits are set if one is too large, or negative
   std::uint64_t capacities = 0;  // of each, minus 1: the sign is set if one is zero
 
@@ -140,7 +140,7 @@ struct WeightedShares {
   // The percentage of one resource in one row.
   template <VectorLevel kLevel>
   BERTH_KERNEL std::int32_t Share(std::int64_t whole, double inverse, std::int64_t used, std::int64_t request,
-                                  Seen& seen) {
+                                  BlockBits& seen) {
     const std::int64_t requested = WrapAdd(used, request);
     const std::int64_t free = WrapSub(whole, requested);
     // Requests above the capacity: nothing is free, or everything is used.
@@ -153,8 +153,8 @@ struct WeightedShares {
 
   // The percentages of two resources with equal weights, as by default.
   template <VectorLevel kLevel>
-  BERTH_KERNEL Seen AddPair(const AxisBlock& a, const AxisBlock& b, std::int32_t* __restrict sums) {
-    Seen seen;
+  BERTH_KERNEL BlockBits AddPair(const AxisBlock& a, const AxisBlock& b, std::int32_t* __restrict sums) {
+    BlockBits seen;
     for (std::size_t i = 0; i < kBlockRows; ++i) {
       sums[i] = Share<kLevel>(a.capacity[i], a.inverse[i], a.used[i], a.request, seen) +
                 Share<kLevel>(b.capacity[i], b.inverse[i], b.used[i], b.request, seen);
@@ -163,8 +163,8 @@ struct WeightedShares {
   }
   template <VectorLevel kLevel>
   BERTH_KERNEL void AddWeighted(const AxisBlock& of, std::int32_t weight, std::int32_t* __restrict sums,
-                                Seen& seen_before) {
-    Seen seen;
+                                BlockBits& seen_before) {
+    BlockBits seen;
     for (std::size_t i = 0; i < kBlockRows; ++i)
       sums[i] += weight * Share<kLevel>(of.capacity[i], of.inverse[i], of.used[i], of.request, seen);
     seen_before.numbers |= seen.numbers;
@@ -187,7 +187,7 @@ struct WeightedShares {
   // Returns false if a number is too large.
   template <VectorLevel kLevel>
   BERTH_KERNEL bool Row(std::span<const ResourceAxis> axes, std::size_t row, std::uint8_t& out) {
-    Seen seen;
+    BlockBits seen;
     std::int32_t sum = 0;
     std::int32_t weights = 0;
     for (const ResourceAxis& axis : axes) {
@@ -220,7 +220,7 @@ struct WeightedShares {
         continue;
       }
       std::int32_t sums[kBlockRows] = {};
-      Seen seen;
+      BlockBits seen;
       if (is_pair) {
         seen =
             AddPair<kLevel>(BlockOf(axes[0], block, padding[0]), BlockOf(axes[1], block, padding[1]), sums);
@@ -273,7 +273,7 @@ struct Balance {
     std::int64_t used, request;
   };
   template <VectorLevel kLevel>
-  BERTH_KERNEL std::int32_t Row(const Number& a, const Number& b, Seen& seen) {
+  BERTH_KERNEL std::int32_t Row(const Number& a, const Number& b, BlockBits& seen) {
     const std::int64_t sum_a = WrapAdd(a.used, a.request);
     const std::int64_t sum_b = WrapAdd(b.used, b.request);
     seen.numbers |= static_cast<std::uint64_t>(a.capacity | a.used | sum_a);
@@ -291,8 +291,8 @@ struct Balance {
   }
 
   template <VectorLevel kLevel>
-  BERTH_KERNEL Seen Block(const AxisBlock& a, const AxisBlock& b, std::int32_t* __restrict out) {
-    Seen seen;
+  BERTH_KERNEL BlockBits Block(const AxisBlock& a, const AxisBlock& b, std::int32_t* __restrict out) {
+    BlockBits seen;
     for (std::size_t i = 0; i < kBlockRows; ++i) {
       out[i] = Row<kLevel>({a.capacity[i], a.inverse[i], a.used[i], a.request},
                            {b.capacity[i], b.inverse[i], b.used[i], b.request}, seen);
@@ -307,7 +307,7 @@ struct Balance {
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (AreFew(feasible[block])) {
         ForEachIn(feasible[block], block, [&](std::size_t row) __attribute__((always_inline)) {
-          Seen seen;
+          BlockBits seen;
           out[row] = static_cast<std::uint8_t>(
               Row<kLevel>({a->capacity[row], InverseOf(*a, row), a->used[row], a->request},
                           {b->capacity[row], InverseOf(*b, row), b->used[row], b->request}, seen));
@@ -316,7 +316,8 @@ struct Balance {
         continue;
       }
       std::int32_t scores[kBlockRows];
-      const Seen seen = Block<kLevel>(BlockOf(*a, block, padding[0]), BlockOf(*b, block, padding[1]), scores);
+      const BlockBits seen =
+          Block<kLevel>(BlockOf(*a, block, padding[0]), BlockOf(*b, block, padding[1]), scores);
       if (!seen.AllBelow(kQuotientBits)) {
         left[block] |= feasible[block];
         continue;
