@@ -195,7 +195,7 @@ MUTANTS = [
     # --- queue ---
     Mutant("events-in-flight-are-dropped", QUEUE,
            "  for (Entry* entry : entries) Move(*entry, event, objects);\n"
-           "  if (!in_flight_.empty()) Note(event, objects);",
+           "  Note(event, objects, bytes);",
            "  for (Entry* entry : entries) Move(*entry, event, objects);",
            "a pod misses the event that would place it", ("scheduler_queue", )),
     Mutant("backoff-does-not-grow", QUEUE,
@@ -326,7 +326,8 @@ MUTANTS = [
            "  queue_.MoveAll(kConfigurationReloaded, {});\n", "",
            "a pod stays pending although the plugin that rejected it is gone", ("scheduler_cycle", )),
     Mutant("a-reload-retries-all-pods-at-once", QUEUE,
-           "if (many) return Defer", "if (many && !event.wildcard()) return Defer",
+           "  // Without limits by `concerned` and by gates.\n",
+           "  if (event.wildcard()) return Move(std::vector<Entry*>(unschedulable_), event, shared, bytes);\n",
            "decisions wait until thousands of pods are moved", ("scheduler_cycle", )),
     Mutant("pods-of-a-new-profile-move-at-once", "src/scheduler/cycle/scheduler.cpp",
            "step < kPodsPerStep && !pods_to_move_.empty()", "!pods_to_move_.empty()",

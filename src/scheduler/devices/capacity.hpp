@@ -23,7 +23,8 @@ Expected<bool> HasCapacity(const api::Device& device, const std::optional<api::Q
                            const api::QuantityMap& used, const api::QuantityMap& chosen, bool fractional);
 
 // Running sums of consumed amounts, by capacity. The values are exact, but after a subtraction a sum may be
-// in another form than one that is added up anew (api::Quantity). A subtraction drops a sum that becomes zero.
+// in another form than one that is added up anew (api::Quantity). A subtraction drops a sum that becomes
+// zero.
 void AddAmounts(api::QuantityMap& sums, const api::QuantityMap& amounts);
 void SubtractAmounts(api::QuantityMap& sums, const api::QuantityMap& amounts);
 
