@@ -336,9 +336,8 @@ void SchedulingQueue::ActivateInFlight(const api::PodPtr& pod) {
     if (!root) return;
     if (const auto group = groups_.find(*root); group != groups_.end() && Activate(group->second)) return;
   }
-  const EventObjects objects{nullptr, pod};
-  Note(framework::kForceActivate, objects,
-       StoredBytes(framework::kForceActivate, SizeOfObjects(framework::kForceActivate, objects)));
+  // The attempt keeps the pod anyway.
+  Note(framework::kForceActivate, {nullptr, pod}, StoredBytes(framework::kForceActivate, {}));
 }
 
 // Returns whether the entry has entered activeQ.
