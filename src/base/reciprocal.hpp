@@ -13,15 +13,19 @@ namespace berth {
   return whole == 0 ? 0 : 1 / SmallToDouble(whole);
 }
 
-// Truncated towards zero, the result is floor(part * 100 / whole), for integers 0 <= part < 2^44 and
-// 0 < whole < 2^44, and inverse = SmallInverse(whole).
+// Truncated towards zero, the result is floor(n / d), for integers 0 <= n < 2^50.7 and d > 0. `inverse` is
+// 1 / d, rounded to nearest.
 //
-// Let n = part * 100 and d = whole. n + 1/2 < 2^51 is a double without rounding. n / d and its floor k differ
-// from k + 1 by at least 1 / d, so (n + 1/2) / d differs from k and from k + 1 by at least 1 / (2 d). The
-// roundings of 1 / d and of the product change it by less than (n + 1/2) / d * 2^-51.99, which is less than
-// 1 / (2 d), because n + 1/2 < 2^50.65.
+// n + 1/2 is a double without rounding. n / d and its floor k differ from k + 1 by at least 1 / d, so
+// (n + 1/2) / d differs from k and from k + 1 by at least 1 / (2 d). The roundings of 1 / d and of the
+// product change it by less than (n + 1/2) / d * 2^-51.9, which is less than 1 / (2 d).
+[[gnu::always_inline]] inline double FloorBeforeTruncation(double n, double inverse) {
+  return (n + 0.5) * inverse;
+}
+
+// The same for percentages: floor(part * 100 / whole), for integers 0 <= part < 2^44 and 0 < whole < 2^44.
 [[gnu::always_inline]] inline double PercentBeforeTruncation(double part, double inverse) {
-  return (part * 100 + 0.5) * inverse;
+  return FloorBeforeTruncation(part * 100, inverse);
 }
 inline constexpr int kPercentBits = 44;
 
@@ -53,5 +57,6 @@ template <VectorLevel kLevel>
   return __builtin_fma(__builtin_fma(-q, b, a), inverse, q);
 }
 inline constexpr int kQuotientBits = 50;
+static_assert(kPercentBits < kSmallBits && kQuotientBits < kSmallBits);
 
 }  // namespace berth

@@ -24,7 +24,7 @@ GROUP_EXPLAINER = "src/scheduler/evaluation/group_explainer.cpp"
 MUTANTS = [
     # --- arithmetic ---
     Mutant("percentages-are-not-moved-from-the-boundary", "src/base/reciprocal.hpp",
-           "(part * 100 + 0.5) * inverse", "part * 100 * inverse",
+           "return (n + 0.5) * inverse;", "return n * inverse;",
            "a score is lower by one than kube-scheduler's", ("base", "scheduler_plugins")),
     Mutant("quotients-are-not-corrected", "src/base/reciprocal.hpp",
            "return __builtin_fma(__builtin_fma(-q, b, a), inverse, q);", "return q;",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/reciprocal.hpp"
 #include "scheduler/framework/score_column.hpp"
 
 namespace berth::framework {
@@ -94,9 +95,6 @@ struct Range {
   }
 };
 
-// By the reciprocal: n / d and its floor k are at least 1 / d apart from k + 1, so (n + 1/2) / d keeps
-// 1 / (2d) from k and from k + 1, and two roundings move it by less than (n + 1/2) / d * 2^-51, which is less
-// than 1 / (2d) for n < 2^50.
 struct ScaledWide {
   template <VectorLevel>
   BERTH_KERNEL void Run(std::span<const std::int64_t> values, Blocks feasible, std::int64_t maximum,
@@ -110,7 +108,7 @@ struct ScaledWide {
       std::int32_t scaled[kBlockRows];
       for (std::size_t i = 0; i < kBlockRows; ++i) {
         const double hundredfold = SmallToDouble(from[i] & MaskOf(feasible[block], i)) * kMaxScore;
-        scaled[i] = offset + sign * static_cast<std::int32_t>((hundredfold + 0.5) * reciprocal);
+        scaled[i] = offset + sign * static_cast<std::int32_t>(FloorBeforeTruncation(hundredfold, reciprocal));
       }
       std::uint8_t bytes[kBlockRows];
       for (std::size_t i = 0; i < kBlockRows; ++i) bytes[i] = static_cast<std::uint8_t>(scaled[i]);

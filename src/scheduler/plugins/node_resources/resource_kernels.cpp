@@ -208,9 +208,6 @@ struct WeightedShares {
     for (const ResourceAxis& axis : axes) total_weight += static_cast<std::int32_t>(axis.weight);
     const bool is_pair = axes.size() == 2 && axes[0].weight == axes[1].weight;
     const std::int32_t pair_weight = is_pair ? total_weight / 2 : 1;
-    // Multiplication by the reciprocal is exact: n / d and its floor k differ from k + 1 by at least 1 / d,
-    // so (n + 1/2) / d differs from k and from k + 1 by at least 1 / (2d). Two roundings change it by less
-    // than (n + 1/2) / d * 2^-51, which is less than 1 / (2d) for n < 2^50.
     const double reciprocal = 1.0 / static_cast<double>(total_weight);
     for (std::size_t block = feasible.First(); block < feasible.size(); block = feasible.Next(block)) {
       if (AreFew(feasible[block])) {
@@ -241,7 +238,8 @@ struct WeightedShares {
         for (std::size_t i = 0; i < kBlockRows; ++i) sums[i] >>= 1;
       } else if (total_weight > 1) {
         for (std::size_t i = 0; i < kBlockRows; ++i)
-          sums[i] = static_cast<std::int32_t>((static_cast<double>(sums[i]) + 0.5) * reciprocal);
+          sums[i] =
+              static_cast<std::int32_t>(FloorBeforeTruncation(static_cast<double>(sums[i]), reciprocal));
       }
       std::uint8_t bytes[kBlockRows];
       for (std::size_t i = 0; i < kBlockRows; ++i) bytes[i] = static_cast<std::uint8_t>(sums[i]);
