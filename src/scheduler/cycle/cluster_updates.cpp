@@ -1,5 +1,6 @@
 #include "scheduler/cycle/cluster_updates.hpp"
 
+#include <type_traits>
 #include <variant>
 
 #include "base/check.hpp"
@@ -24,10 +25,10 @@ template <class T>
 api::PodPtr ClusterUpdates::On(Change<T>& change) {
   parts_.cluster.objects().Apply(change);
   if (const auto event = EventOf(change)) {
-    // Changes of device taint rules have the event of slices, so that its hints cannot read objects.
-    const bool of_slices = event->resource == framework::EventResource::kResourceSlice;
-    Requeue(*event,
-            of_slices ? framework::EventObjects{} : framework::EventObjects{change.before, change.after});
+    framework::EventObjects objects{change.before, change.after};
+    // Their events are those of slices, whose hints would take them for slices.
+    if constexpr (std::is_same_v<T, api::DeviceTaintRule>) objects = {};
+    Requeue(*event, objects);
   }
   return nullptr;
 }

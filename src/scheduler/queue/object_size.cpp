@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "kubernetes/api/elastic_quota.hpp"
@@ -203,6 +204,24 @@ class ObjectMeter {
   void Add(const api::VolumeAttachment& attachment) { All(attachment.metadata, attachment.attacher); }
 
   // --- devices ---
+  void Add(const api::ResourceSlice& slice) {
+    All(slice.metadata, slice.driver, slice.pool, slice.node_name, slice.node_selector);
+    Unread(slice.devices, slice.shared_counters);
+  }
+  void Add(const api::Device& device) {
+    All(device.name, device.attributes, device.capacity, device.consumes_counters, device.node_name,
+        device.node_selector, device.taints, device.binding_conditions, device.binding_failure_conditions);
+  }
+  void Add(const api::DeviceAttribute& attribute) {
+    if (const auto* text = std::get_if<std::string>(&attribute.value)) Add(*text);
+    if (const auto* version = std::get_if<api::DeviceAttribute::Version>(&attribute.value))
+      Add(version->text);
+  }
+  void Add(const api::DeviceCapacity& capacity) { All(capacity.request_policy); }
+  void Add(const api::CapacityRequestPolicy& policy) { All(policy.valid_values); }
+  void Add(const api::CounterConsumption& one) { All(one.counter_set, one.counters); }
+  void Add(const api::CounterSet& set) { All(set.name, set.counters); }
+  void Add(const api::DeviceTaint& taint) { All(taint.key, taint.value, taint.effect); }
   void Add(const api::DeviceClass& one) {
     All(one.metadata, one.extended_resource_name);
     Unread(one.selectors, one.config);
@@ -315,8 +334,9 @@ ObjectSize SizeOfObjects(const framework::ClusterEvent& event, const framework::
       return SizeOfBoth<api::ElasticQuota>(objects);
     case EventResource::kNodeResourceTopology:
       return SizeOfBoth<api::NodeResourceTopology>(objects);
-    case EventResource::kResourceSlice:
-    case EventResource::kPluginState:  // no objects
+    case EventResource::kResourceSlice:  // those of device taint rules have no objects
+      return SizeOfBoth<api::ResourceSlice>(objects);
+    case EventResource::kPluginState:
       return {};
   }
   return {};

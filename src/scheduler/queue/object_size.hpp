@@ -15,7 +15,7 @@ struct ObjectSize {
 };
 
 ObjectSize SizeOfPod(const api::Pod& pod);
-// Of the object of the event before and after. Events of ResourceSlices have no objects.
+// Of the object of the event before and after.
 ObjectSize SizeOfObjects(const framework::ClusterEvent& event, const framework::EventObjects& objects);
 
 // A hint counts as one evaluation, and as one more for each of so many items and bytes that it reads, which

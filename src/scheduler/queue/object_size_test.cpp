@@ -109,6 +109,15 @@ TEST(ObjectSizeTest, TextsCountWithTheirLength) {
   EXPECT_EQ(ExtraEvaluations(SizeOfPod(pod)), 1U);
 }
 
+TEST(ObjectSizeTest, TextsOfDevicesCount) {
+  api::Device device;
+  device.attributes["driver.example.org/model"].value = kLongText;
+  device.attributes["driver.example.org/version"].value = api::DeviceAttribute::Version{kLongText};
+  const auto slice = std::make_shared<api::ResourceSlice>();
+  slice->devices = {device, device};
+  EXPECT_GE(SizeOfNew(EventResource::kResourceSlice, slice).bytes, 4 * kLongText.size());
+}
+
 TEST(ObjectSizeTest, ObjectsOfAllKindsCount) {
   const auto with_labels = [](auto object) {
     for (std::size_t i = 0; i < kMany; ++i) object.metadata.labels.Set("key-" + std::to_string(i), "v");
@@ -129,6 +138,7 @@ TEST(ObjectSizeTest, ObjectsOfAllKindsCount) {
       {"CSIDriver", EventResource::kCSIDriver, with_labels(api::CSIDriver())},
       {"CSIStorageCapacity", EventResource::kCSIStorageCapacity, with_labels(api::CSIStorageCapacity())},
       {"VolumeAttachment", EventResource::kVolumeAttachment, with_labels(api::VolumeAttachment())},
+      {"ResourceSlice", EventResource::kResourceSlice, with_labels(api::ResourceSlice())},
       {"DeviceClass", EventResource::kDeviceClass, with_labels(api::DeviceClass())},
       {"ResourceClaim", EventResource::kResourceClaim, with_labels(api::ResourceClaim())},
       {"PodGroup", EventResource::kPodGroup, with_labels(api::PodGroup())},

@@ -74,7 +74,8 @@ framework::Requeue Profile::EvaluateHint(const framework::ClusterEvent& event,
     for (const framework::EventRegistration& wanted : registered.events) {
       if (!wanted.event.Matches(event)) continue;
       framework::Hint hint = framework::Hint::kQueue;
-      if (wanted.hint) {
+      const bool has_objects = objects.before != nullptr || objects.after != nullptr;
+      if (wanted.hint && has_objects) {
         const MonoTime started = metrics_recorder_ ? metrics_recorder_->Now() : MonoTime{};
         Expected<framework::Hint> evaluated = framework::Hint::kQueue;
         const Status status = framework::CatchExceptions([&] {

@@ -140,7 +140,7 @@ class Profile {
   // Whether one of these plugins is registered for it.
   bool IsRegistered(const framework::ClusterEvent& event, std::span<const std::string> plugins) const;
   // The combined hint of the plugins that rejected the pod. If the hint of one of `pending` is kQueue, the
-  // result is kImmediately.
+  // result is kImmediately. Without objects no hint is called, and plugins that are registered have kQueue.
   framework::Requeue EvaluateHint(const framework::ClusterEvent& event,
                                   const framework::EventObjects& objects, const cluster::PodInfo& pod,
                                   std::span<const std::string> rejectors,

@@ -67,6 +67,19 @@ class Gate final : public Named, public framework::PreEnqueuePlugin {
     return {{framework::EventResource::kTargetPod, framework::kUpdatePodLabel}};
   }
 };
+// A gate whose hint reads the object.
+class Reader final : public Named, public framework::PreEnqueuePlugin {
+ public:
+  using Named::Named;
+  Status PreEnqueue(const cluster::PodInfo&) const override { return {}; }
+  std::vector<framework::EventRegistration> EventsToRegister() const override {
+    return {framework::When<api::ResourceSlice>(
+        framework::EventResource::kResourceSlice, framework::kUpdate,
+        [](const cluster::PodInfo&, const api::ResourceSlice*, const api::ResourceSlice* after) {
+          return framework::QueueIf(after->driver == "mine");
+        })};
+  }
+};
 // A plugin that filters and scores.
 class Rule final : public Named,
                    public framework::PreFilterPlugin,
@@ -133,6 +146,7 @@ class ProfileTest : public ::testing::Test {
     AddFake<Sort>("Sort");
     AddFake<Gate>("Gate");
     AddFake<Gate>("Gate2");
+    AddFake<Reader>("Reader");
     for (const auto* name : {"A", "B", "C", "D"}) AddFake<Rule>(name);
     AddFake<ExtendedRule>("Extended");
     AddFake<Binder>("Bind");
@@ -629,6 +643,20 @@ TEST_F(ProfileTest, EventsAreEvaluatedByRegisteredPlugins) {
   EXPECT_TRUE(profile->IsRegistered(label, gate));
   EXPECT_TRUE(profile->IsRegistered(node_add, both));
   EXPECT_FALSE(profile->IsRegistered(node_add, {}));
+}
+
+TEST_F(ProfileTest, HintsAreCalledWithObjectsOnly) {
+  Multi({"Sort", "Reader", "Bind"});
+  Build();
+  const auto slice = std::make_shared<const api::ResourceSlice>();
+  const cluster::PodInfo pod = cluster.Prepare(MakePod("p"));
+  const std::vector<std::string> rejectors{"Reader"};
+  const auto evaluate = [&](const framework::EventObjects& objects) {
+    return profile->EvaluateHint({framework::EventResource::kResourceSlice, framework::kUpdate}, objects, pod,
+                                 rejectors, {});
+  };
+  EXPECT_EQ(evaluate({slice, slice}), framework::Requeue::kSkip);
+  EXPECT_EQ(evaluate({}), framework::Requeue::kAfterBackoff);
 }
 
 }  // namespace
