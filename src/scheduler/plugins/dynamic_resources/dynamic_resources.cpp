@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/unordered/unordered_flat_set.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/go_quote.hpp"
 #include "scheduler/cluster/pod_groups.hpp"
@@ -53,7 +53,8 @@ bool IsOnlyFor(const ResourceClaim& claim, const std::string& consumer) {
          (claim.reserved_for.size() == 1 && claim.reserved_for.front().uid == consumer);
 }
 
-using UniqueClaims = boost::unordered_flat_set<const ResourceClaim*>;
+// The pod's first reference to each claim.
+using FirstReferences = boost::unordered_flat_map<const ResourceClaim*, const DeviceClaim*>;
 
 // Whether the pod has a claim of this name. Each change of a claim is compared with all waiting pods: a
 // look-up of each claim of each of them would take ten times as long.
@@ -172,10 +173,17 @@ framework::PreFilterResult DynamicResources::PreFilter(const Attempt& attempt) c
     return {Status::Unresolvable(found.error().message), std::nullopt};
   if (may_be_special) AddSpecialClaim(attempt.pod(), *devices);
   if (devices->claims.empty()) return {Status::Skip(), std::nullopt};
-  UniqueClaims checked;
+  // A pod can reference one claim tens of thousands of times: its requests are checked and its nodes are
+  // found once.
+  FirstReferences checked;
   for (DeviceClaim& claim : devices->claims) {
-    const bool first = devices->claims.size() == 1 || checked.insert(claim.object.get()).second;
-    if (Status status = Check(attempt, claim, first); !status.ok()) return {std::move(status), std::nullopt};
+    const DeviceClaim* first = &claim;
+    if (devices->claims.size() > 1) first = checked.try_emplace(claim.object.get(), &claim).first->second;
+    if (first != &claim) {
+      claim.shared = first->shared;
+    } else if (Status status = Check(attempt, claim); !status.ok()) {
+      return {std::move(status), std::nullopt};
+    }
     devices->allocates = devices->allocates || !claim.allocated();
   }
   attempt.state().Write(key_, std::move(devices));
@@ -223,8 +231,7 @@ void DynamicResources::AddSpecialClaim(const cluster::PodInfo& pod, DevicesOfPod
                             .in_memory = in_memory});
 }
 
-// A pod can reference one claim tens of thousands of times. All of its requests are checked once.
-Status DynamicResources::Check(const Attempt& attempt, DeviceClaim& claim, bool first) const {
+Status DynamicResources::Check(const Attempt& attempt, DeviceClaim& claim) const {
   if (claim.allocated()) {
     CheckLapsed(claim);
     return Locate(attempt, *claim.object->allocation, claim);
@@ -232,7 +239,7 @@ Status DynamicResources::Check(const Attempt& attempt, DeviceClaim& claim, bool 
   if (attempt.state().in_group_cycle)
     claim.shared = handle_.devices.allocated().SharedPendingOf(claim.object->metadata.uid);
   if (claim.shared != nullptr) return Locate(attempt, *claim.shared, claim);
-  return first ? CheckUnallocated(claim) : Status();
+  return CheckUnallocated(claim);
 }
 
 Status DynamicResources::CheckUnallocated(const DeviceClaim& of_pod) const {

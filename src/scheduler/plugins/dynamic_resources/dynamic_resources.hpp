@@ -104,8 +104,8 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
   Expected<void> AddClaims(const api::Pod& pod, DevicesOfPod& devices) const;
   api::PodGroupPtr FindGroup(const std::string& ns, const std::string& name) const;
   // Whether the pod may be scheduled as far as this claim is concerned. Sets the nodes on which it is
-  // available. `first`: the same claim has not passed for an earlier reference of the pod.
-  framework::Status Check(const framework::Attempt& attempt, DeviceClaim& claim, bool first) const;
+  // available.
+  framework::Status Check(const framework::Attempt& attempt, DeviceClaim& claim) const;
   framework::Status CheckUnallocated(const DeviceClaim& claim) const;
   framework::Status CheckClass(const std::string& name, const std::string& request) const;
   void CheckLapsed(DeviceClaim& claim) const;

@@ -24,6 +24,7 @@ using berth::testing::MakeNode;
 using berth::testing::MakePod;
 using berth::testing::PodBuilder;
 using berth::testing::Unresolvable;
+using berth::testing::Verdict;
 using berth::testing::Verdicts;
 using ::testing::ElementsAre;
 using Change = ports::ClaimChange;
@@ -207,6 +208,32 @@ TEST_F(DynamicResourcesTest, AClaimThatIsReferencedOftenIsOneClaimAmongOthers) {
   const std::string text = "request r: device class none does not exist";
   EXPECT_EQ(PreFilter(PodWith({"wrong", "wrong"})).Message(), text);
   EXPECT_EQ(PreFilter(PodWith({"c", "c", "wrong"})).Message(), text);
+}
+
+TEST_F(DynamicResourcesTest, AnAllocatedClaimThatIsReferencedOftenIsLocatedOnce) {
+  PutClaim("here", "", Allocated("g0"));
+  PutClaim("there", "", Allocated("g1", "", "without"));
+  const auto details = [&](const std::vector<std::string>& claims) {
+    cluster::PodInfo info = cluster_.Prepare(PodWith(claims));
+    framework::ScratchPool scratch;
+    framework::CycleState state;
+    const framework::Attempt attempt(info, cluster_.nodes(), state, scratch);
+    EXPECT_TRUE(plugin_->PreFilter(attempt).status.ok());
+    framework::Rejections out;
+    plugin_->Filter(attempt, cluster_.nodes().all(), out);
+    RowSet rejected(cluster_.nodes().rows());
+    rejected.Add(cluster_.RowOf("without"));
+    const auto found = plugin_->RejectionDetails(attempt, rejected);
+    return found.empty() ? std::vector<std::string>() : found.front().lines;
+  };
+  const std::string line =
+      "claim default/here: its devices are allocated and usable only on nodes with metadata.name In [with]";
+  EXPECT_THAT(details({"here"}), ElementsAre(line));
+  EXPECT_THAT(details({"here", "here", "there", "here"}), ElementsAre(line));
+  const Verdict unavailable = Unresolvable({"resourceclaim not available on the node"});
+  EXPECT_EQ(Evaluate({"here", "here"}), (Verdicts{{"with", Fits()}, {"without", unavailable}}));
+  EXPECT_EQ(Evaluate({"here", "here", "there", "there"}),
+            (Verdicts{{"with", unavailable}, {"without", unavailable}}));
 }
 
 TEST_F(DynamicResourcesTest, WrongExpressionsAreErrors) {

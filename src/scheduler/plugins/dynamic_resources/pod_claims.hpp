@@ -31,7 +31,8 @@ struct DeviceClaim {
   // The allocation that an earlier member of the pod's group has reserved in the same cycle of the group and
   // that is not written yet; null: the pod needs an allocation of its own, or the claim is allocated.
   devices::AllocationPtr shared = {};
-  // With an allocation, shared or written: the nodes on which it can be used; nullopt: all nodes.
+  // With an allocation, shared or written: the nodes on which it can be used; nullopt: all nodes, or an
+  // earlier reference of the pod to the same claim has them. The same holds for `lapsed`.
   std::optional<RowSet> available = {};
   // Of an allocated claim: its devices failed to become ready in time. It is unavailable on every node.
   bool lapsed = false;
