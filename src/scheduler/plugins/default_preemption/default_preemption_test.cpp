@@ -390,6 +390,31 @@ INSTANTIATE_TEST_SUITE_P(
         ChoiceCase{"Equals", {Of({{5, 1}}), Of({{6, 1}}), Of({{5, 1}})}, {0, 2}}),
     [](const auto& row) { return row.param.name; });
 
+// Thousands of members of a group may be victims on hundreds of nodes.
+TEST(Candidates, OfAGroupShareItsMembersAndCompareByThem) {
+  Cluster world;
+  world.Add(MakeNode("a")).Add(MakeNode("b"));
+  world.Run("a", MakePod("x").Priority(5)).Run("b", MakePod("y").Priority(3));
+  VictimUnit group;
+  group.pods.push_back({0, world.nodes().pods(0)[0]});
+  group.pods.push_back({1, world.nodes().pods(1)[0]});
+  const Candidate on_a{.row = 0, .victims = {}, .units = {group}};
+  const Candidate on_b{.row = 1, .victims = {}, .units = {group}};
+  EXPECT_EQ(on_a.units[0].pods.data(), on_b.units[0].pods.data());
+
+  std::vector<Importance::Entry> buffer;
+  const auto victims = VictimsOf(on_a, buffer);
+  ASSERT_THAT(victims, SizeIs(2));
+  EXPECT_EQ(victims[0].priority, 5);
+  EXPECT_EQ(victims[1].pod, world.nodes().pods(1)[0]);
+  const Candidate pods{.row = 2, .victims = {victims.begin(), victims.end()}};
+  EXPECT_EQ(VictimsOf(pods, buffer).data(), pods.victims.data());
+  const Candidate worse{.row = 3, .victims = {{6, 1, nullptr}}};
+  const RowSet best = BestCandidates({on_a, on_b, pods, worse});
+  EXPECT_EQ(best.Count(), 3);
+  EXPECT_FALSE(best.Has(3));
+}
+
 // --- gating ---
 
 TEST(DefaultPreemptionEvents, ADeletionEndsGatingButReturnsSkip) {

@@ -239,11 +239,11 @@ void DryRun::NoteRejections(std::span<const DryRunNode> trials) {
 void DryRun::Collect(const DryRunNode& trial, const NodeTable& nodes, EvictionCheck& check,
                      std::size_t wanted) {
   Candidate candidate = CandidateOf(trial);
-  if (candidate.victims.empty()) {
+  if (candidate.victims.empty() && candidate.units.empty()) {
     errors_.push_back(fmt::format("expected at least one victim pod on node \"{}\"", nodes.name(trial.row)));
     return;
   }
-  if (!check.MayEvictTogether(candidate.victims)) {
+  if (!check.empty() && !check.MayEvictTogether(VictimsOf(candidate, entries_))) {
     const Refusals refusals = check.Take();
     CountRefusals(refusals, counts_);
     if (!refusals.error.empty()) errors_.push_back(refusals.error);
@@ -255,12 +255,8 @@ void DryRun::Collect(const DryRunNode& trial, const NodeTable& nodes, EvictionCh
 
 // The victims are sorted by importance again.
 Candidate DryRun::CandidateOf(const DryRunNode& trial) {
-  Candidate candidate{.row = trial.row, .victims = {}};
-  for (const VictimUnit& unit : trial.evicted) {
-    candidate.violations += unit.violations;
-    for (const VictimUnit::Victim& victim : unit.pods)
-      candidate.victims.push_back(Importance::EntryOf(*victim.pod));
-  }
+  Candidate candidate{.row = trial.row, .victims = {}, .units = trial.evicted};
+  for (const VictimUnit& unit : trial.evicted) candidate.violations += unit.violations;
   std::vector<std::uint32_t>& victims = harmless_;
   victims.clear();
   for (std::size_t at = trial.first; at < trial.end(); ++at) {

@@ -100,6 +100,7 @@ class DryRun {
   std::vector<std::uint32_t> order_;  // order in which a trial's pods are added back: indexes into its pods
   std::vector<std::uint32_t> harmless_;
   std::vector<char> victim_;  // parallel to order_
+  std::vector<Importance::Entry> entries_;
   framework::FilterOutcome outcome_;
   std::vector<Candidate> candidates_, violating_;
   ReasonCounts counts_;

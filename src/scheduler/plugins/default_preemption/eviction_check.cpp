@@ -76,10 +76,12 @@ Status ReviewCandidates(std::span<framework::PreemptionReviewer* const> reviewer
                         std::vector<Candidate>& candidates) {
   if (Status status = RunReviewers(reviewers, pod, candidates); !status.ok()) return status;
   if (reviewers.empty() || check.empty()) return {};
+  std::vector<Importance::Entry> buffer;
   std::erase_if(candidates, [&](const Candidate& candidate) {
-    return !std::ranges::all_of(candidate.victims, [&](const auto& victim) {
+    const auto victims = VictimsOf(candidate, buffer);
+    return !std::ranges::all_of(victims, [&](const auto& victim) {
       return check.MayEvict(*victim.pod->pod);
-    }) || !check.MayEvictTogether(candidate.victims);
+    }) || !check.MayEvictTogether(victims);
   });
   return {};
 }

@@ -74,10 +74,11 @@ Status RunReviewers(std::span<framework::PreemptionReviewer* const> reviewers, c
                     std::vector<Candidate>& candidates) {
   if (reviewers.empty()) return {};
   std::vector<framework::PreemptionCandidate> reviewed;
+  std::vector<Importance::Entry> buffer;
   for (const Candidate& candidate : candidates) {
     auto& shown =
         reviewed.emplace_back(framework::PreemptionCandidate{candidate.row, {}, candidate.violations});
-    for (const Importance::Entry& victim : candidate.victims) shown.victims.push_back(victim.pod);
+    for (const Importance::Entry& victim : VictimsOf(candidate, buffer)) shown.victims.push_back(victim.pod);
   }
   for (framework::PreemptionReviewer* reviewer : reviewers) {
     if (Status status = reviewer->Review(pod, reviewed); !status.ok()) return status;
@@ -96,7 +97,9 @@ framework::PostFilterResult NominateBest(const std::vector<Candidate>& candidate
   framework::Eviction eviction{.victims = {}, .violations = 0, .choices = BestCandidates(candidates)};
   const Candidate& chosen = ChooseCandidate(candidates, eviction.choices, nodes, rng);
   eviction.violations = chosen.violations;
-  for (const Importance::Entry& victim : chosen.victims) eviction.victims.push_back(victim.pod->pod);
+  std::vector<Importance::Entry> buffer;
+  for (const Importance::Entry& victim : VictimsOf(chosen, buffer))
+    eviction.victims.push_back(victim.pod->pod);
   return {Status{}, nodes.name(chosen.row), std::move(eviction)};
 }
 
