@@ -37,6 +37,10 @@ class ObjectMeter {
  private:
   static constexpr std::size_t kBlock = 16;   // of the allocator and for the count of users
   static constexpr std::size_t kInside = 15;  // characters that a text stores without a block
+  // A compiled affinity term has a block, an entry of a pool, a symbol and its lease, and a clause in the
+  // conjunction of all terms, each with a text; the written one may have nothing but a topology key.
+  static constexpr std::size_t kPerTerm = 1024;
+  static constexpr std::size_t kPerDisk = 256;  // by name, with two lists of rows; RBD: per monitor
 
   template <class... Parts>
   void All(const Parts&... parts) {
@@ -117,7 +121,28 @@ class ObjectMeter {
   void Add(const api::NodeSelector& selector) { All(selector.terms); }
 
   // --- pods ---
-  void Add(const api::Pod& pod) { All(pod.metadata, pod.spec, pod.status, pod.text); }
+  void Add(const api::Pod& pod) {
+    All(pod.metadata, pod.spec, pod.status, pod.text);
+    size_.computed += ComputedFrom(pod);
+  }
+  // Texts are stored up to three times: the selector of a required term in the term and in the conjunction of
+  // all terms, and labels and selectors as keys of pools.
+  static std::size_t ComputedFrom(const api::Pod& pod) {
+    const api::PodSpec& spec = pod.spec;
+    std::size_t disks = spec.volumes.size();
+    for (const api::Volume& volume : spec.volumes) disks += volume.rbd ? volume.rbd->monitors.size() : 0;
+    return 3 * BytesOf(pod.metadata.labels, spec.pod_affinity, spec.pod_anti_affinity, spec.volumes) +
+           kPerTerm * (TermsOf(spec.pod_affinity) + TermsOf(spec.pod_anti_affinity)) + kPerDisk * disks;
+  }
+  static std::size_t TermsOf(const auto& affinity) {
+    return affinity ? affinity->required.size() + affinity->preferred.size() : 0;
+  }
+  template <class... Parts>
+  static std::size_t BytesOf(const Parts&... parts) {
+    ObjectMeter meter;
+    meter.All(parts...);
+    return meter.size_.bytes;
+  }
   void Add(const api::PodSpec& spec) {
     All(spec.node_name, spec.scheduler_name, spec.priority_class_name, spec.scheduling_gates,
         spec.node_selector, spec.node_affinity, spec.tolerations, spec.containers, spec.init_containers,

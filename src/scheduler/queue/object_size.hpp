@@ -12,6 +12,9 @@ struct ObjectSize {
   std::size_t bytes = 0;
   // Elements of lists that hints iterate over: labels, resources, volumes, terms, ...
   std::size_t items = 0;
+  // Memory of what hints compute from a pod on a node, at most: its compiled labels, affinity terms and
+  // disks.
+  std::size_t computed = 0;
 };
 
 ObjectSize SizeOfPod(const api::Pod& pod);
@@ -26,11 +29,11 @@ constexpr std::size_t ExtraEvaluations(const ObjectSize& size) {
   return size.items / kItemsPerEvaluation + size.bytes / kBytesPerEvaluation;
 }
 
-// The memory of a stored event. What hints compute from a pod on a node, such as its compiled affinity terms,
-// takes at most about three times as much as the pod; from other objects they compute no more than a few
-// bytes.
+// The memory of a stored event, with what hints compute from its objects (event_cache.hpp): from those of
+// other kinds no more than a few bytes.
 constexpr std::size_t StoredBytes(const framework::ClusterEvent& event, const ObjectSize& size) {
-  return 256 + size.bytes * (event.resource == framework::EventResource::kAssignedPod ? 4 : 1);
+  const bool on_node = event.resource == framework::EventResource::kAssignedPod;
+  return 256 + size.bytes + (on_node ? size.computed : 0);
 }
 
 }  // namespace berth::queue

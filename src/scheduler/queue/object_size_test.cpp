@@ -109,6 +109,50 @@ TEST(ObjectSizeTest, TextsCountWithTheirLength) {
   EXPECT_EQ(ExtraEvaluations(SizeOfPod(pod)), 1U);
 }
 
+TEST(ObjectSizeTest, AStoredEventOfAPodOnANodeCountsWhatHintsComputeFromIt) {
+  constexpr framework::ClusterEvent kDeleted{EventResource::kAssignedPod, framework::kDelete, ""};
+  constexpr framework::ClusterEvent kOther{EventResource::kUnscheduledPod, framework::kDelete, ""};
+  const struct {
+    const char* what;
+    void (*enlarge)(api::Pod& pod);
+    std::size_t computed;  // bytes for each of kMany parts, at least
+  } rows[] = {
+      {"affinity terms with a topology key only",
+       [](api::Pod& pod) {
+         std::vector<api::PodAffinityTerm>& terms = pod.spec.pod_affinity.emplace().required;
+         terms.resize(kMany);
+         for (std::size_t i = 0; i < kMany; ++i) terms[i].topology_key = "key-" + std::to_string(i);
+       },
+       1000},
+      {"values of an affinity term",
+       [](api::Pod& pod) {
+         api::PodAffinityTerm term;
+         term.label_selector.emplace().match_expressions.resize(1);
+         term.label_selector->match_expressions[0].values.resize(kMany);
+         pod.spec.pod_anti_affinity.emplace().required = {term};
+       },
+       2 * sizeof(std::string)},
+      {"monitors of a volume",
+       [](api::Pod& pod) {
+         api::Volume volume;
+         volume.rbd.emplace().monitors.resize(kMany);
+         pod.spec.volumes = {volume};
+       },
+       8 * sizeof(std::string)},
+      {"disks", [](api::Pod& pod) { pod.spec.volumes = std::vector<api::Volume>(kMany); }, 270},
+      {"containers", [](api::Pod& pod) { pod.spec.containers = std::vector<api::Container>(kMany); }, 0},
+  };
+  for (const auto& row : rows) {
+    api::Pod pod;
+    row.enlarge(pod);
+    const ObjectSize size = SizeOfPod(pod);
+    EXPECT_LE(StoredBytes(kOther, size), size.bytes + 1000) << row.what;
+    EXPECT_GE(StoredBytes(kDeleted, size), size.bytes + kMany * row.computed) << row.what;
+    if (row.computed > 0) continue;
+    EXPECT_LE(StoredBytes(kDeleted, size), size.bytes + 1000) << row.what;
+  }
+}
+
 TEST(ObjectSizeTest, TextsOfDevicesCount) {
   api::Device device;
   device.attributes["driver.example.org/model"].value = kLongText;
