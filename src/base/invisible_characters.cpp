@@ -24,7 +24,9 @@ constexpr std::string_view kNothing = "remove this invisible character";
 constexpr Invisible kInvisible[] = {
     {"\u00a0", "U+00A0", "no-break space", kSpace},
     {"\u00ad", "U+00AD", "soft hyphen", kNothing},
+    {"\u061c", "U+061C", "Arabic letter mark", kNothing},
     {"\u1680", "U+1680", "ogham space mark", kSpace},
+    {"\u180e", "U+180E", "Mongolian vowel separator", kNothing},
     {"\u2000", "U+2000", "en quad", kSpace},
     {"\u2001", "U+2001", "em quad", kSpace},
     {"\u2002", "U+2002", "en space", kSpace},
@@ -43,9 +45,18 @@ constexpr Invisible kInvisible[] = {
     {"\u200f", "U+200F", "right-to-left mark", kNothing},
     {"\u2028", "U+2028", "line separator", kLineBreak},
     {"\u2029", "U+2029", "paragraph separator", kLineBreak},
+    {"\u202a", "U+202A", "left-to-right embedding", kNothing},
+    {"\u202b", "U+202B", "right-to-left embedding", kNothing},
+    {"\u202c", "U+202C", "pop directional formatting", kNothing},
+    {"\u202d", "U+202D", "left-to-right override", kNothing},
+    {"\u202e", "U+202E", "right-to-left override", kNothing},
     {"\u202f", "U+202F", "narrow no-break space", kSpace},
     {"\u205f", "U+205F", "medium mathematical space", kSpace},
     {"\u2060", "U+2060", "word joiner", kNothing},
+    {"\u2066", "U+2066", "left-to-right isolate", kNothing},
+    {"\u2067", "U+2067", "right-to-left isolate", kNothing},
+    {"\u2068", "U+2068", "first strong isolate", kNothing},
+    {"\u2069", "U+2069", "pop directional isolate", kNothing},
     {"\u3000", "U+3000", "ideographic space", kSpace},
     {"\ufeff", "U+FEFF", "zero width no-break space", kNothing},
 };
@@ -55,8 +66,15 @@ const Invisible* Find(std::string_view character) {
   return found == std::end(kInvisible) ? nullptr : found;
 }
 
-// In the indentation, after an indicator of YAML, or before the ':' or the '#' that follows a word.
-std::optional<std::string> FindInLine(std::string_view line, std::size_t number) {
+// The first ones of a line, outside of comments.
+struct FoundInLine {
+  // In the indentation, after an indicator of YAML, or before the ':' or the '#' that follows a word.
+  std::optional<std::string> structural;
+  std::optional<std::string> in_text;  // within words or quotes; only if none of the others follows
+};
+
+FoundInLine FindInLine(std::string_view line, std::size_t number) {
+  FoundInLine found;
   bool structural = true;  // the characters before it are spaces or end with an indicator
   char quote = 0;
   char before = ' ';
@@ -69,13 +87,15 @@ std::optional<std::string> FindInLine(std::string_view line, std::size_t number)
     // A byte order mark at the beginning of the text is no error.
     const bool byte_order_mark = number == 1 && column == 1 && character == "\ufeff";
     const Invisible* invisible = byte_order_mark ? nullptr : Find(character);
-    if (invisible != nullptr && quote == 0) {
+    if (invisible != nullptr) {
       const std::string_view rest = line.substr(i);
-      if (structural || rest.empty() || rest.starts_with(':') || rest.starts_with('#') ||
-          invisible->expected == kLineBreak) {
-        return fmt::format("line {}, column {}: {} ({}): {}", number, column, invisible->code,
-                           invisible->name, invisible->expected);
-      }
+      const bool outside = quote == 0 && (structural || rest.empty() || rest.starts_with(':') ||
+                                          rest.starts_with('#') || invisible->expected == kLineBreak);
+      std::optional<std::string>& place = outside ? found.structural : found.in_text;
+      if (!place)
+        place = fmt::format("line {}, column {}: {} ({}): {}", number, column, invisible->code,
+                            invisible->name, invisible->expected);
+      if (outside) return found;
     }
     if (size > 1) {
       structural &= byte_order_mark;
@@ -88,31 +108,52 @@ std::optional<std::string> FindInLine(std::string_view line, std::size_t number)
     } else if ((c == '"' || c == '\'') && structural) {
       quote = c;
     } else if (c == '#' && (before == ' ' || before == '\t')) {
-      return std::nullopt;  // a comment
+      return found;  // a comment
     }
     const bool space = c == ' ' || c == '\t';
     structural = quote == 0 && ((space && structural) || std::string_view("-:,[]{}?").contains(c));
     before = c;
   }
-  return std::nullopt;
+  return found;
+}
+
+// Calls visit(number, found) for each line until it returns false.
+template <class Visit>
+void ForEachLine(std::string_view text, Visit&& visit) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::string_view content = line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
+    if (!visit(number, FindInLine(content, number))) return;
+  }
 }
 
 }  // namespace
 
 std::optional<std::string> FindInvisibleCharacter(std::string_view text, std::size_t line) {
   std::optional<std::string> before, after;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::string_view current = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(current.size() + 1, text.size()));
-    if (number > line && (before || after)) break;
-    const std::string_view content =
-        current.ends_with('\r') ? current.substr(0, current.size() - 1) : current;
-    auto found = FindInLine(content, number);
-    if (!found) continue;
-    if (number == line) return found;
-    (number < line ? before : after) = std::move(found);
-  }
+  ForEachLine(text, [&](std::size_t number, FoundInLine found) {
+    if (number > line && before) return false;
+    if (found.structural) (number <= line ? before : after) = std::move(found.structural);
+    return !after;
+  });
   return before ? before : after;
+}
+
+std::optional<std::string> FindInvisibleCharacter(std::string_view text) {
+  if (IsAscii(text)) return std::nullopt;
+  std::optional<std::string> structural, in_text;
+  ForEachLine(text, [&](std::size_t /*number*/, FoundInLine found) {
+    structural = std::move(found.structural);
+    if (!in_text) in_text = std::move(found.in_text);
+    return !structural;
+  });
+  return structural ? structural : in_text;
+}
+
+Error WithInvisibleCharacter(Error error, std::string_view text) {
+  if (const auto found = FindInvisibleCharacter(text)) error.message += "; " + *found;
+  return error;
 }
 
 }  // namespace berth

@@ -1,10 +1,14 @@
-// Unicode characters that look like a space or like nothing, in texts that a syntax error makes unreadable.
+// Unicode characters that look like a space or like nothing, in YAML texts: they cause errors whose cause
+// cannot be seen.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "base/result.hpp"
 
 namespace berth {
 
@@ -14,5 +18,19 @@ namespace berth {
 // 5: U+00A0 (no-break space): expected a space"; columns are counted in characters, from 1. nullopt: there is
 // none.
 std::optional<std::string> FindInvisibleCharacter(std::string_view text, std::size_t line);
+
+// The same for a text without syntax errors, in which such a character belongs to a key or a value. Prefers
+// the first one outside of words and quotes, then the first one within them; those in comments have no
+// effect.
+std::optional<std::string> FindInvisibleCharacter(std::string_view text);
+
+// An error in the content of such a text, for instance an unknown field, followed by "; " and the invisible
+// character, if there is one. Syntax errors name theirs already.
+Error WithInvisibleCharacter(Error error, std::string_view text);
+template <class T>
+Expected<T> WithInvisibleCharacter(Expected<T> read, std::string_view text) {
+  if (!read) read = std::unexpected(WithInvisibleCharacter(std::move(read).error(), text));
+  return read;
+}
 
 }  // namespace berth

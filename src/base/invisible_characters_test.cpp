@@ -54,5 +54,34 @@ TEST(InvisibleCharacters, AreTheErrorOfATextThatCannotBeRead) {
   EXPECT_EQ(yaml::ParseValue("# of\u00a0b\na: b: c\n").error().message.find("U+00A0"), std::string::npos);
 }
 
+TEST(InvisibleCharacters, AreNamedAfterAnErrorInTheContent) {
+  const struct {
+    std::string text;
+    std::string error;
+  } cases[] = {
+      {"a: 1\nkey\u00a0: 2\n", "wrong; line 2, column 4: U+00A0 (no-break space): expected a space"},
+      {"a: 50\u200b\n",
+       "wrong; line 1, column 6: U+200B (zero width space): remove this invisible character"},
+      {"a:\n  co\ufefflor: x\n",
+       "wrong; line 2, column 5: U+FEFF (zero width no-break space): remove this invisible character"},
+      {"a: \"x\u202e\"\n",
+       "wrong; line 1, column 6: U+202E (right-to-left override): remove this invisible character"},
+      {"a: x\u2066y\n",
+       "wrong; line 1, column 5: U+2066 (left-to-right isolate): remove this invisible character"},
+      // one that is outside of words first
+      {"a: ten\u00a0nodes\nb: 1\u00a0\n",
+       "wrong; line 2, column 5: U+00A0 (no-break space): expected a space"},
+      // none that has an effect
+      {"\ufeffa: 1 # of\u00a0b\nb: \u00fc\n", "wrong"},
+      {"a: 1\n", "wrong"},
+      {"", "wrong"},
+  };
+  for (const auto& [text, error] : cases) {
+    const Expected<int> read = Invalid("wrong");
+    EXPECT_EQ(WithInvisibleCharacter(read, text).error().message, error) << text;
+  }
+  EXPECT_EQ(WithInvisibleCharacter(Expected<int>(1), "a\u00a0: 1\n"), 1);
+}
+
 }  // namespace
 }  // namespace berth

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/invisible_characters.hpp"
 #include "config/document.hpp"
 #include "config/versions/version.hpp"
 #include "kubernetes/api/selectors.hpp"
@@ -142,6 +143,20 @@ Expected<void> ReadAny(const yaml::ParsedText& parsed, const TypeMeta& meta, con
   return Report(parsed, problems);
 }
 
+Expected<SchedulerConfig> ReadConfig(const yaml::ParsedText& parsed, std::string_view text,
+                                     const ParseOptions& options) {
+  BERTH_TRY(const TypeMeta meta, ReadTypeMeta(parsed.root, text));
+  Document document;
+  document.config.gates = options.gates;
+  BERTH_RETURN_IF_ERROR(ReadAny(parsed, meta, options, document));
+  ApplyDefaults(document, options.codecs);
+  if (options.adjust_election) options.adjust_election(document.config.leader_election);
+  if (const Findings findings = Validate(document, options.codecs); !findings.errors.empty())
+    return Invalid(findings.Text());
+  if (options.codecs != nullptr) BERTH_RETURN_IF_ERROR(IgnoreManagedResources(document));
+  return Finished(document);
+}
+
 }  // namespace
 
 SchedulerConfig DefaultSchedulerConfig(const FeatureGates& gates, const ArgsCodecs* codecs) {
@@ -153,16 +168,11 @@ SchedulerConfig DefaultSchedulerConfig(const FeatureGates& gates, const ArgsCode
 
 Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const ParseOptions& options) {
   BERTH_TRY(const yaml::ParsedText parsed, yaml::ParseText(text));
-  BERTH_TRY(const TypeMeta meta, ReadTypeMeta(parsed.root, text));
-  Document document;
-  document.config.gates = options.gates;
-  BERTH_RETURN_IF_ERROR(ReadAny(parsed, meta, options, document));
-  ApplyDefaults(document, options.codecs);
-  if (options.adjust_election) options.adjust_election(document.config.leader_election);
-  if (const Findings findings = Validate(document, options.codecs); !findings.errors.empty())
-    return Invalid(findings.Text());
-  if (options.codecs != nullptr) BERTH_RETURN_IF_ERROR(IgnoreManagedResources(document));
-  return Finished(document);
+  auto config = ReadConfig(parsed, text, options);
+  const auto invisible = FindInvisibleCharacter(text);
+  if (config && invisible)
+    config->notes.push_back(fmt::format("the configuration has an invisible character: {}", *invisible));
+  return WithInvisibleCharacter(std::move(config), text);
 }
 
 Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const FeatureGates& gates) {

@@ -300,6 +300,21 @@ TEST(AnInvalidConfig, WithInvalidYamlIsReportedWithTheLine) {
   EXPECT_THAT(ErrorOfV1("profiles: [{\n"), StartsWith("yaml: line "));
 }
 
+TEST(AnInvalidConfig, NamesTheInvisibleCharacterOfAFieldOrValue) {
+  EXPECT_THAT(ErrorOfV1("percentageOfNodesToScore\u00a0: 50\n"),
+              HasSubstr("; line 3, column 25: U+00A0 (no-break space): expected a space"));
+  EXPECT_THAT(ErrorOfV1("percentageOfNodesToScore: 50\u200b\n"),
+              HasSubstr("; line 3, column 29: U+200B (zero width space): remove this invisible character"));
+  EXPECT_THAT(ErrorOfV1("profiles: [{schedulerName: a}, {schedulerName: a}] # of\u00a0two\n"),
+              testing::Not(HasSubstr("U+00A0")));
+  const auto accepted = Parse("profiles: [{schedulerName: mine\u200b}]\n");
+  ASSERT_TRUE(accepted) << accepted.error().message;
+  EXPECT_THAT(
+      accepted->notes,
+      ElementsAre("the configuration has an invisible character: line 3, column 32: U+200B (zero width "
+                  "space): remove this invisible character"));
+}
+
 TEST(AnInvalidConfig, NestingIsLimited) {
   EXPECT_THAT(ErrorOfV1("profiles: " + std::string(150, '[') + std::string(150, ']')),
               HasSubstr("nested deeper than 100 levels"));

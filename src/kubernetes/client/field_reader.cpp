@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/invisible_characters.hpp"
 #include "http/base64.hpp"
 
 namespace berth::client {
@@ -40,9 +41,13 @@ std::optional<std::string> ReadDocument(std::string_view text,
   if (!parsed) return parsed.error().message;
   const Value& root = parsed->root;
   if (root.kind == ValueKind::kNull) return std::nullopt;
-  if (root.kind != ValueKind::kMap) return WrongKind(ValueKind::kMap, root.kind);
   std::optional<std::string> error;
-  read(FieldReader(root, "", error));
+  if (root.kind == ValueKind::kMap) {
+    read(FieldReader(root, "", error));
+  } else {
+    error = WrongKind(ValueKind::kMap, root.kind);
+  }
+  if (error) error = WithInvisibleCharacter({ErrorCode::kInvalid, *std::move(error)}, text).message;
   return error;
 }
 

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/invisible_characters.hpp"
 #include "base/nearest.hpp"
 #include "config/value.hpp"
 #include "kubernetes/api/quantity.hpp"
@@ -205,7 +206,8 @@ Expected<std::vector<NodeGroup>> ParseNodeGroups(std::string_view text) {
       break;
     }
   }
-  if (!problems.empty()) return Invalid(problems.Text());
+  if (!problems.empty())
+    return std::unexpected(WithInvisibleCharacter({ErrorCode::kInvalid, problems.Text()}, text));
   return groups;
 }
 

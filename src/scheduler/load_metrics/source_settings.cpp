@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/go_duration.hpp"
+#include "base/invisible_characters.hpp"
 #include "base/nearest.hpp"
 #include "base/redact.hpp"
 #include "config/value.hpp"
@@ -171,7 +172,7 @@ std::string_view WithoutSlash(std::string_view address) {
 
 Expected<std::vector<SourceSettings>> ReadSources(std::string_view text) {
   BERTH_TRY(const Value root, yaml::ParseValue(text));
-  return SourcesReader().Read(root);
+  return WithInvisibleCharacter(SourcesReader().Read(root), text);
 }
 
 Expected<SourceSettings> FindSource(const std::vector<SourceSettings>& sources, const std::string& wanted) {

@@ -10,6 +10,7 @@
 
 #include "base/files.hpp"
 #include "base/hex.hpp"
+#include "base/invisible_characters.hpp"
 #include "base/progress_line.hpp"
 #include "base/text_layout.hpp"
 #include "base/version.hpp"
@@ -211,7 +212,7 @@ Expected<int> RunSimulate(const SimulateOptions& options, const runtime::Registr
   std::vector<std::string> files = options.configs;
   if (files.empty()) files.emplace_back();
   BERTH_TRY(const auto configs, LoadConfigs(files, *plugins, gates));
-  auto workload = ReadWorkload(text.root, FolderOf(options.workload));
+  auto workload = WithInvisibleCharacter(ReadWorkload(text.root, FolderOf(options.workload)), text.text);
   if (!workload) return std::unexpected(std::move(workload).error().In(options.workload));
   BERTH_TRY(auto checkpoint, OpenCheckpoint(options, text));
   for (const std::string& note : notes) fmt::print(stderr, "Note: {}\n", note);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/files.hpp"
+#include "base/invisible_characters.hpp"
 #include "base/yaml.hpp"
 #include "base/yaml_fields.hpp"
 #include "kubernetes/api/decode.hpp"
@@ -484,7 +485,7 @@ Expected<Workload> ReadWorkload(const Value& root, const std::string& folder) {
 
 Expected<Workload> ParseWorkload(std::string_view text, const std::string& folder) {
   BERTH_TRY(const Value root, yaml::ParseValue(text));
-  return ReadWorkload(root, folder);
+  return WithInvisibleCharacter(ReadWorkload(root, folder), text);
 }
 
 Expected<Workload> LoadWorkload(const std::string& path) {

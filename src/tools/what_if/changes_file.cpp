@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/files.hpp"
+#include "base/invisible_characters.hpp"
 #include "base/nearest.hpp"
 #include "base/yaml.hpp"
 #include "base/yaml_fields.hpp"
@@ -136,7 +137,7 @@ const ChangesReader::Kind ChangesReader::kKinds[] = {
 
 Expected<std::vector<Change>> ParseChanges(std::string_view text, const std::string& folder) {
   BERTH_TRY(const Value root, yaml::ParseValue(text));
-  return ChangesReader(folder).Read(root);
+  return WithInvisibleCharacter(ChangesReader(folder).Read(root), text);
 }
 
 Expected<std::vector<Change>> ReadChanges(const std::string& path) {

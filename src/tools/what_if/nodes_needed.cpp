@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/files.hpp"
+#include "base/invisible_characters.hpp"
 #include "base/yaml.hpp"
 #include "base/yaml_fields.hpp"
 #include "kubernetes/api/requests.hpp"
@@ -233,7 +234,7 @@ Expected<std::vector<NodeShape>> ReadPrices(const std::string& file) {
     fields.Add("shapes", fmt::format("expected at most {}, got {}", kMostShapes, shapes.size()));
   if (shapes.empty() && errors.empty())
     fields.Add("shapes", "required: a list of name, like or file, and price");
-  if (!errors.empty()) return std::unexpected(errors.ToError().In(file));
+  if (!errors.empty()) return std::unexpected(WithInvisibleCharacter(errors.ToError(), text).In(file));
   return shapes;
 }
 

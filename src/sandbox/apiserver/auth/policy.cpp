@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/invisible_characters.hpp"
 #include "config/value.hpp"
 
 namespace berth::sandbox {
@@ -61,7 +62,8 @@ Expected<Policy> Policy::Parse(std::string_view yaml) {
     policy.rules_.push_back(std::move(rule));
   });
   reader.Finish();
-  if (!problems.empty()) return Invalid(problems.Text());
+  if (!problems.empty())
+    return std::unexpected(WithInvisibleCharacter({ErrorCode::kInvalid, problems.Text()}, yaml));
   return policy;
 }
 
