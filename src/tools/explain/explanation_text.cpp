@@ -311,7 +311,7 @@ std::string GroupVerdict(const record::GroupRecord& group, const Style& style) {
     case Result::kError:
       return style.Bad("cannot be evaluated");
     case Result::kGated:
-      return style.Bad("is not tried");
+      return style.Bad("is not evaluated");
     case Result::kIgnored:
       break;
   }
@@ -334,7 +334,7 @@ std::string GroupHeadline(const GroupExplanation& group, const Style& style) {
     if (record.failed > 0)
       line += fmt::format(", {} {} none", record.failed, record.failed == 1 ? "finds" : "find");
     if (record.not_tried > 0)
-      line += fmt::format(", {} {} not tried", record.not_tried, record.not_tried == 1 ? "is" : "are");
+      line += fmt::format(", {} {} not evaluated", record.not_tried, record.not_tried == 1 ? "is" : "are");
   }
   return line;
 }
@@ -375,7 +375,7 @@ std::string TreeCounts(const TreeGroup& group) {
                             : fmt::format(", {} {} none", group.failed, group.failed == 1 ? "finds" : "find");
   }
   if (group.not_tried > 0)
-    text += fmt::format(", {} {} not tried", group.not_tried, group.not_tried == 1 ? "is" : "are");
+    text += fmt::format(", {} {} not evaluated", group.not_tried, group.not_tried == 1 ? "is" : "are");
   const std::size_t reached = group.scheduled + group.placed;
   if (std::cmp_less(reached, group.min_count))
     text += fmt::format("; {} more needed", static_cast<std::size_t>(group.min_count) - reached);
@@ -393,7 +393,7 @@ std::string TreeVerdict(const TreeGroup& group, const Style& style) {
     case TreeVerdictKind::kNotTried:
       break;
   }
-  return "is not tried";
+  return "is not evaluated";
 }
 
 // One line for each group below the root, indented by its level, and the most frequent reasons.

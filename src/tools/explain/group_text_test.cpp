@@ -163,7 +163,7 @@ TEST_F(GroupTextTest, AGroupThatFitsHasANodeForEachMember) {
 TEST_F(GroupTextTest, AGroupWithTooFewMembersIsNotTried) {
   Load(Group("g", 2) + Member("a", "g"));
   EXPECT_EQ(Text("a"),
-            "default/g (1 member, 2 needed) is not tried\n"
+            "default/g (1 member, 2 needed) is not evaluated\n"
             "  waiting for minCount pods from a gang to appear in scheduling queue\n"
             "  what would help, each evaluated\n"
             "    create 1 more pod of g\n"
@@ -173,7 +173,7 @@ TEST_F(GroupTextTest, AGroupWithTooFewMembersIsNotTried) {
 TEST_F(GroupTextTest, AGroupWithoutItsObjectIsNotTried) {
   Load(Member("a", "missing"));
   EXPECT_THAT(Text("a"),
-              HasSubstr("default/missing (1 member, 0 needed) is not tried\n"
+              HasSubstr("default/missing (1 member, 0 needed) is not evaluated\n"
                         "  waiting for pods's pod group \"missing\" to appear in scheduling queue\n"));
 }
 
@@ -327,18 +327,18 @@ TEST_F(GroupTextTest, AnIncompleteTreeSaysWhichGroupLacksMembers) {
   LoadTree(Composite("root", 2) + ChildGroup("first", "root", 1, "01") +
            ChildGroup("second", "root", 2, "02") + Member("a", "first") + Member("b", "second"));
   EXPECT_EQ(Text("a"),
-            "default/root (2 members, 2 groups needed) is not tried\n"
+            "default/root (2 members, 2 groups needed) is not evaluated\n"
             "  waiting for composite pod group \"root\" tree to meet quorum\n"
             "  CompositePodGroup default/root (2 groups, 2 needed) is incomplete: 1 of 2 needed groups have "
             "enough members\n"
-            "    PodGroup default/first (1 member, 1 needed) is not tried\n"
+            "    PodGroup default/first (1 member, 1 needed) is not evaluated\n"
             "    PodGroup default/second (1 member, 2 needed) is incomplete: 1 of 2 needed members exist\n"
             "  the tree fails at default/second\n");
 }
 
 TEST_F(GroupTextTest, AMissingRootIsNamed) {
   LoadTree(ChildGroup("first", "root", 1, "01") + Member("a", "first"));
-  EXPECT_THAT(Text("a"), HasSubstr("default/first (1 member, 1 needed) is not tried\n"));
+  EXPECT_THAT(Text("a"), HasSubstr("default/first (1 member, 1 needed) is not evaluated\n"));
   EXPECT_THAT(Text("a"), HasSubstr("compositepodgroup/default/root"));
 }
 

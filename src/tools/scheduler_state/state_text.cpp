@@ -167,7 +167,7 @@ std::string GroupLines(const Value& group, const StateTextOptions& options) {
   std::string line = fmt::format("group: {} of {} found a node", NumberAt(group, "placed"),
                                  Counted(NumberAt(group, "pending"), "waiting member"));
   if (failed > 0) line += fmt::format(", {} found none", failed);
-  if (not_tried > 0) line += fmt::format(", {} not tried", not_tried);
+  if (not_tried > 0) line += fmt::format(", {} not evaluated", not_tried);
   line += fmt::format("; {} needed, {} on nodes before", NumberAt(group, "minCount"),
                       NumberAt(group, "scheduled"));
   std::string text = Line(4, line, options);

@@ -99,7 +99,7 @@ TEST(PodText, TellsHowFarTheGroupOfThePodCame) {
     return PodText(Json(json.c_str()), "s", {.now = kNow});
   };
   const std::string counts =
-      "    group: 1 of 4 waiting members found a node, 2 found none, 1 not tried; 3 needed, 1 on nodes "
+      "    group: 1 of 4 waiting members found a node, 2 found none, 1 not evaluated; 3 needed, 1 on nodes "
       "before\n";
   EXPECT_THAT(text(""), HasSubstr(counts)) << "a summary";
   EXPECT_THAT(text(R"(,"failures":[{"pod":"shop/b","message":"0/2 nodes are available: 2 Insufficient cpu."},
