@@ -1,5 +1,6 @@
 #include "sandbox/controllers/cluster_view.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "sandbox/controllers/fields.hpp"
@@ -16,6 +17,49 @@ void ReadContainers(const json::object& status, PodFacts& facts) {
     const auto code = IntAt(value.get_object(), "state.terminated.exitCode");
     if (facts.exit_code == 0) facts.exit_code = code;
   }
+}
+
+// The end of the last container and of the last sidecar; nullopt: one of them has not ended.
+std::optional<WallTime> EndOfContainers(const json::object& pod, const json::object& status) {
+  std::optional<WallTime> last;
+  const auto add = [&](const json::object& container) {
+    const auto end = TimeOf(FindString(container, "state.terminated.finishedAt"));
+    if (end) last = std::max(last.value_or(*end), *end);
+    return end.has_value();
+  };
+  const auto is_sidecar = [&](std::string_view name) {
+    return std::ranges::any_of(ArrayOrEmpty(pod, "spec.initContainers"), [&](const json::value& value) {
+      return value.is_object() && FindString(value.get_object(), "name") == name &&
+             FindString(value.get_object(), "restartPolicy") == "Always";
+    });
+  };
+  for (const auto& value : ArrayOrEmpty(status, "containerStatuses")) {
+    if (value.is_object() && !add(value.get_object())) return std::nullopt;
+  }
+  for (const auto& value : ArrayOrEmpty(status, "initContainerStatuses")) {
+    if (!value.is_object() || !is_sidecar(FindString(value.get_object(), "name"))) continue;
+    if (!add(value.get_object())) return std::nullopt;
+  }
+  return last;
+}
+
+// The deletion timestamp is the end of the grace period.
+std::optional<WallTime> StartOfDeletion(const json::object& pod) {
+  const auto end = TimeOf(FindString(pod, "metadata.deletionTimestamp"));
+  if (!end) return std::nullopt;
+  const std::int64_t since_1970 =
+      std::chrono::floor<std::chrono::seconds>(std::max(*end, WallTime{})).time_since_epoch().count();
+  const std::int64_t grace = IntAt(pod, "metadata.deletionGracePeriodSeconds");
+  return *end - std::chrono::seconds(std::clamp<std::int64_t>(grace, 0, since_1970));
+}
+
+// As kube-controller-manager determines it for Jobs.
+WallTime FinishedAt(const json::object& pod, const json::object& status, const PodFacts& facts) {
+  if (const auto end = EndOfContainers(pod, status)) return *end;
+  const json::object* ready = FindCondition(status, "Ready");
+  if (ready != nullptr && FindString(*ready, "status") == "False" && facts.ready_since != WallTime{})
+    return facts.ready_since;
+  return StartOfDeletion(pod).value_or(facts.created);
 }
 
 PodFacts PodFactsOf(const ObjectPtr& object) {
@@ -35,6 +79,11 @@ PodFacts PodFactsOf(const ObjectPtr& object) {
     facts.ready_since = TimeOf(FindString(*ready, "lastTransitionTime")).value_or(WallTime{});
   }
   ReadContainers(status, facts);
+  if (facts.terminal() || object->deleting) {
+    facts.finished = FinishedAt(pod, status, facts);
+  } else {
+    facts.finished = facts.created;
+  }
   const json::value* cost = Find(ObjectOrEmpty(pod, "metadata.annotations"), kDeletionCost);
   if (cost != nullptr && cost->is_string()) {
     const std::string_view text = cost->get_string();

@@ -25,6 +25,9 @@ struct PodFacts {
   std::int64_t restarts = 0;
   std::int64_t deletion_cost = 0;
   std::int64_t exit_code = 0;  // of the first container that failed
+  // When a pod that has ended or is being deleted stopped to work: the end of its last container, the time
+  // when it was no longer ready, or the start of its deletion; otherwise `created`.
+  WallTime finished{};
 
   const std::string& node() const { return object->fields[pod_field::kNodeName]; }
   const std::string& phase() const { return object->fields[pod_field::kPhase]; }

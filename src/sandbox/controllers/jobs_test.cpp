@@ -128,15 +128,15 @@ TEST_F(JobTest, ThePodReplacementPolicyDecidesWhenADeletedPodIsReplaced) {
       stopping.Make(kBatch, "jobs",
                     Job(fmt::format(R"({}"completionMode":"{}","completions":1,)", row.policy, mode),
                         "sleep infinity"));
-      stopping.Pass(60s);  // the back-off after a failure counts from the start of the pod
+      stopping.Pass(5s);
       const std::string pod = stopping.Pods();
       stopping.Do("DELETE", fmt::format("/api/v1/namespaces/default/pods/{}", pod));
-      stopping.Pass(10s);
+      stopping.Pass(12s);  // a back-off after the deletion
       auto job = stopping.Read(kBatch, "jobs", "j");
       EXPECT_EQ(stopping.PodCount(), row.while_stopping) << row.policy << mode;
       EXPECT_EQ(At(job, "status.failed"), row.failed_while_stopping) << row.policy << mode;
       EXPECT_EQ(At(job, "status.terminating"), "1") << row.policy << mode;
-      stopping.Pass(15s);
+      stopping.Pass(20s);  // 20 s until it has stopped, and a back-off
       job = stopping.Read(kBatch, "jobs", "j");
       EXPECT_EQ(stopping.PodCount(), 1U) << row.policy << mode;
       EXPECT_NE(stopping.Pods(), pod) << row.policy << mode;
@@ -145,6 +145,25 @@ TEST_F(JobTest, ThePodReplacementPolicyDecidesWhenADeletedPodIsReplaced) {
       EXPECT_EQ(At(job, "status.terminating"), "0") << row.policy << mode;
     }
   }
+}
+
+TEST_F(JobTest, TheReplacementOfADeletedPodWaitsFromTheDeletionOn) {
+  const auto remove = [&] {
+    cluster.Do("DELETE", fmt::format("/api/v1/namespaces/default/pods/{}", cluster.Pods()));
+  };
+  cluster.Make(kBatch, "jobs", Job("", "sleep infinity"));
+  cluster.Pass(60s);
+  remove();
+  cluster.Pass(8s);
+  EXPECT_EQ(cluster.PodCount(), 0U) << "the pod is gone, and the back-off continues";
+  EXPECT_EQ(At(Read(), "status.failed"), "1");
+  cluster.Pass(4s);
+  EXPECT_EQ(cluster.PodCount(), 1U);
+  remove();
+  cluster.Pass(18s);
+  EXPECT_EQ(cluster.PodCount(), 0U) << "twice as long after the second failure";
+  cluster.Pass(4s);
+  EXPECT_EQ(cluster.PodCount(), 1U);
 }
 
 TEST_F(JobTest, ThePodReplacementPolicyIsValidated) {

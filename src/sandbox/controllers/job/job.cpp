@@ -15,8 +15,6 @@ constexpr std::string_view kTracking = "batch.kubernetes.io/job-tracking";
 constexpr std::string_view kIndex = "batch.kubernetes.io/job-completion-index";
 constexpr std::int64_t kJobBurst = 500;
 constexpr std::size_t kIndexesMax = 1'000'000;
-constexpr std::chrono::seconds kFirstBackOff{10};
-constexpr std::chrono::minutes kLastBackOff{10};
 
 std::optional<std::int64_t> IndexOf(const Object& pod) {
   const std::string* text = pod.Label(kIndex);
@@ -103,14 +101,14 @@ bool JobController::IsOrphan(const PodFacts& pod) const {
 
 Controller::Outcome JobController::Reconcile(const ObjectPtr& object) {
   if (!Complete(*object)) return {};  // the change triggers the next reconcile
-  uids_[object->key] = object->uid;
+  KnownJob& known = known_[object->key];
+  if (known.uid != object->uid) known = {.uid = object->uid};
   Run run{.object = object,
           .document = object->Parse(),
           .status = {},
           .active = {},
           .done = {},
           .running = {},
-          .last_failure = {},
           .failure = {}};
   run.status = ObjectOrEmpty(run.document.root(), "status");
   run.done = ParseIndexes(FindString(run.status, "completedIndexes"));
@@ -121,6 +119,7 @@ Controller::Outcome JobController::Reconcile(const ObjectPtr& object) {
   }
   Count(run);
   if (over) {
+    known.back_off = {};
     DeleteActive(run, run.active.size());
   } else if (!object->deleting) {
     if (!IsEnding(run.status)) Suspend(run);
@@ -144,12 +143,12 @@ Controller::Outcome JobController::Reconcile(const ObjectPtr& object) {
 }
 
 void JobController::OnGone(const std::string& key) {
-  const auto known = uids_.find(key);
-  if (known == uids_.end()) return;
+  const auto known = known_.find(key);
+  if (known == known_.end()) return;
   std::vector<ObjectPtr> pods;
-  for (const PodFacts* pod : context_.view.PodsOf(known->second)) pods.push_back(pod->object);
+  for (const PodFacts* pod : context_.view.PodsOf(known->second.uid)) pods.push_back(pod->object);
   for (const auto& pod : pods) Untrack(*pod);
-  if (context_.view.PodsOf(known->second).empty()) uids_.erase(known);
+  if (context_.view.PodsOf(known->second.uid).empty()) known_.erase(known);
 }
 
 bool JobController::Complete(const Object& job) {
@@ -173,6 +172,7 @@ bool JobController::Complete(const Object& job) {
 
 void JobController::Count(Run& run) {
   std::vector<ObjectPtr> finished;
+  std::vector<WallTime> successes, failures;  // of pods that are counted now
   std::int64_t succeeded = run.succeeded(), failed = run.failed();
   for (const PodFacts* pod : context_.view.PodsOf(run.object->uid)) {
     const Object& object = *pod->object;
@@ -190,12 +190,9 @@ void JobController::Count(Run& run) {
       if (index) run.running.insert(*index);
       continue;
     }
-    if (pod->failed() || object.deleting) {
-      const WallTime when = std::max(pod->ready_since, pod->created);
-      if (!run.last_failure || when > *run.last_failure) run.last_failure = when;
-    }
     if (!IsTracked(object)) continue;
     finished.push_back(pod->object);
+    (pod->succeeded() ? successes : failures).push_back(pod->finished);
     const bool first_of_index = !index || run.done.insert(*index).second;
     if (pod->succeeded())
       succeeded += first_of_index ? 1 : 0;
@@ -203,6 +200,7 @@ void JobController::Count(Run& run) {
       run.done.erase(*index);
     if (!pod->succeeded() && !run.suspended() && !IsOver(run.status) && !IsEnding(run.status)) ++failed;
   }
+  known_.at(run.object->key).back_off.Add(successes, std::move(failures));
   for (const auto& pod : finished) Untrack(*pod);
   if (succeeded > 0) run.status["succeeded"] = succeeded;
   if (failed > 0) run.status["failed"] = failed;
@@ -336,14 +334,10 @@ void JobController::Manage(Run& run) {
   const std::int64_t missing = wanted - active - (run.replaces_only_failed() ? run.terminating : 0);
   if (missing <= 0) return;
   // After a failure the next pod is delayed with exponential back-off.
-  if (run.failed() > 0 && run.last_failure) {
-    const auto doublings = std::min<std::int64_t>(run.failed() - 1, 10);
-    const Duration pause = std::min<Duration>(kFirstBackOff * (1 << doublings), kLastBackOff);
-    const Duration left = *run.last_failure + pause - context_.Now();
-    if (left > Duration::zero()) {
-      if (run.wait == Duration::zero() || left < run.wait) run.wait = left;
-      return;
-    }
+  const Duration left = known_.at(run.object->key).back_off.Remaining(context_.Now());
+  if (left > Duration::zero()) {
+    if (run.wait == Duration::zero() || left < run.wait) run.wait = left;
+    return;
   }
   std::int64_t next_index = 0;
   for (std::int64_t made = 0; made < missing;) {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "sandbox/controllers/controller.hpp"
+#include "sandbox/controllers/job/back_off.hpp"
 
 namespace berth::sandbox {
 
@@ -26,7 +27,6 @@ class JobController final : public Controller {
     std::int64_t ready = 0, terminating = 0, restarts = 0;
     std::set<std::int64_t> done;     // completed indexes
     std::set<std::int64_t> running;  // indexes that need no other pod now
-    std::optional<WallTime> last_failure;
     Duration wait{};
     std::string failure;
 
@@ -63,8 +63,13 @@ class JobController final : public Controller {
   void DeleteActive(Run& run, std::size_t count);
   Outcome Expire(const Run& run);
 
-  std::unordered_map<std::string, std::string> uids_;  // by key; for pods that outlive their job
-  WorkQueue orphans_;                                  // pods that were orphans; checked again when it runs
+  // The back-off is in memory only, like that of kube-controller-manager.
+  struct KnownJob {
+    std::string uid;  // for pods that outlive their job
+    JobBackOff back_off = {};
+  };
+  std::unordered_map<std::string, KnownJob> known_;  // by key
+  WorkQueue orphans_;                                // pods that were orphans; checked again when it runs
 };
 
 // "0-2,4": the form of status.completedIndexes. Reads at most a million indexes, and none that is not larger
