@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sandbox/cluster/fake_live_cluster.hpp"
+#include "sandbox/cluster/persistence/load.hpp"
 #include "sandbox/controllers/job/job.hpp"
 
 namespace berth::sandbox {
@@ -321,6 +322,38 @@ TEST_F(JobTest, ACronJobWithAnIntervalCountsFromItsLastStart) {
   cluster.Pass(90min);
   EXPECT_EQ(last_start(), std::chrono::floor<std::chrono::seconds>(created) + 180min);
   EXPECT_EQ(cluster.store.All(Kinds().jobs).size(), 2U);
+}
+
+TEST_F(JobTest, ACronJobOfAnOlderServerMayHaveAZoneInItsSchedule) {
+  const struct {
+    const char* schedule;
+    std::size_t jobs;
+    const char* unparseable;
+  } rows[] = {
+      {"TZ=UTC * * * * *", 2, ""},
+      {"CRON_TZ=Etc/UTC  * * * * *", 2, ""},
+      {"CRON_TZ=Europe/Berlin * * * * *", 0,
+       "unparseable schedule: \"CRON_TZ=Europe/Berlin * * * * *\" : provided bad location Europe/Berlin: "
+       "unknown "
+       "time zone Europe/Berlin"},
+      {"TZ=UTC", 0, "unparseable schedule: \"TZ=UTC\" : empty spec string"},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.schedule);
+    LiveCluster loaded;
+    loaded.CreateNodes(1);
+    const auto report = LoadObjects(
+        loaded.verbs,
+        fmt::format(
+            R"({{"apiVersion":"batch/v1","kind":"CronJob","metadata":{{"name":"c","namespace":"default","uid":"u-c","creationTimestamp":"{}"}},"spec":{{"schedule":"{}","jobTemplate":{{"spec":{{"template":{{"spec":{{"restartPolicy":"Never","containers":[{{"name":"c","image":"i","command":["true"]}}]}}}}}}}}}}}})",
+            FormatTime(loaded.clock.WallNow()), row.schedule));
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    loaded.Pass(150s);
+    EXPECT_EQ(loaded.store.All(Kinds().jobs).size(), row.jobs);
+    EXPECT_FALSE(loaded.Events("UnsupportedSchedule").empty());
+    const std::vector<std::string> unparseable = loaded.Events("UnparseableSchedule");
+    EXPECT_EQ(unparseable.empty() ? "" : unparseable.front(), row.unparseable);
+  }
 }
 
 TEST(JobIndexes, AreWrittenAsRanges) {

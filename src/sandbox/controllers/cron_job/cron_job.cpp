@@ -25,6 +25,27 @@ JobFacts JobFactsOf(const ObjectPtr& object) {
           std::string(FindString(document.root(), "metadata.creationTimestamp"))};
 }
 
+// Takes the zone at the beginning of a schedule, as in "TZ=UTC 0 0 * * *". The API server accepts it no
+// longer, but keeps CronJobs that have it. Empty: none.
+std::string_view TakeZone(std::string_view& schedule) {
+  for (const std::string_view prefix : {"TZ=", "CRON_TZ="}) {
+    if (!schedule.starts_with(prefix)) continue;
+    const std::string_view zone = schedule.substr(prefix.size(), schedule.find(' ') - prefix.size());
+    schedule.remove_prefix(prefix.size() + zone.size());
+    schedule.remove_prefix(std::min(schedule.find_first_not_of(' '), schedule.size()));
+    return zone;
+  }
+  return {};
+}
+
+bool IsUtc(std::string_view zone) { return zone.empty() || zone == "UTC" || zone == "Etc/UTC"; }
+
+Expected<CronSchedule> ScheduleOf(std::string_view text) {
+  if (const std::string_view zone = TakeZone(text); !IsUtc(zone))
+    return Invalid(fmt::format("provided bad location {0}: unknown time zone {0}", zone));
+  return CronSchedule::Parse(text);
+}
+
 }  // namespace
 
 CronJobController::CronJobController(ControllerContext& context)
@@ -48,9 +69,9 @@ Controller::Outcome CronJobController::Reconcile(const ObjectPtr& object) {
   json::object status = ObjectOrEmpty(root, "status");
   CleanUpJobs(*object, root, status);
   const std::string text(FindString(root, "spec.schedule"));
-  const auto schedule = CronSchedule::Parse(text);
+  const auto schedule = ScheduleOf(text);
   const auto zone = FindString(root, "spec.timeZone");
-  const bool known_zone = zone.empty() || zone == "UTC" || zone == "Etc/UTC";
+  const bool known_zone = IsUtc(zone);
   if (!known_zone) {
     Emit(*object, "Warning", "UnknownTimeZone",
          fmt::format("invalid timeZone: \"{}\": unknown time zone {}", zone, zone));
@@ -58,7 +79,14 @@ Controller::Outcome CronJobController::Reconcile(const ObjectPtr& object) {
     Emit(*object, "Warning", "UnparseableSchedule",
          fmt::format("unparseable schedule: \"{}\" : {}", text, schedule.error().message));
   }
-  if (!known_zone || !schedule || BoolAt(root, "spec.suspend")) {
+  const bool suspended = BoolAt(root, "spec.suspend");
+  if (known_zone && !suspended && text.contains("TZ")) {
+    Emit(*object, "Warning", "UnsupportedSchedule",
+         fmt::format("CRON_TZ or TZ used in schedule \"{}\" is not officially supported, see "
+                     "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details",
+                     text));
+  }
+  if (!known_zone || !schedule || suspended) {
     WriteStatus(*object, status);
     return {};
   }
