@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "kubernetes/api/objects.hpp"
+#include "tools/what_if/changes.hpp"
 
 namespace berth::what_if {
 
@@ -12,5 +13,8 @@ api::Node WithoutTaint(const api::Node& node, std::string_view key, std::string_
 
 // Cordoned or uncordoned, with the taint that the node controller of Kubernetes adds and removes then.
 api::Node WithCordon(const api::Node& node, bool unschedulable);
+
+// Whether the change is one of this node's cordon, labels or taints, and the node is as the change makes it.
+bool IsInEffect(const Change& change, const api::Node& node);
 
 }  // namespace berth::what_if

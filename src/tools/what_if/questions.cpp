@@ -7,6 +7,7 @@
 #include "scheduler/assembly/pod_evaluator.hpp"
 #include "scheduler/explanation/explain_pod.hpp"
 #include "tools/explain/shape_groups.hpp"
+#include "tools/what_if/node_edits.hpp"
 
 namespace berth::what_if {
 namespace {
@@ -14,6 +15,17 @@ namespace {
 std::string ShownName(const PodSource& source) {
   return fmt::format("{} {}/{}", source.kind == "Pod" ? "pod" : source.kind, source.model.metadata.ns.str(),
                      source.name);
+}
+
+// Whether the advice changes a node back: uncordons one that was drained, removes a taint that was added.
+// What a later change has undone is no longer required.
+bool Undoes(const explanation::Advice& advice, const Scenario& scenario) {
+  return std::ranges::any_of(advice.change.nodes, [&](const api::NodePtr& then) {
+    const auto now = scenario.FindNode(then->metadata.name);
+    return now && std::ranges::any_of(scenario.changes(), [&](const Change& change) {
+             return IsInEffect(change, **now) && !IsInEffect(change, *then);
+           });
+  });
 }
 
 }  // namespace
@@ -37,6 +49,7 @@ Waiting ExplainWaiting(Scenario& scenario, const std::vector<std::size_t>& indic
       continue;
     }
     explain::PodsOfText one{.example = explanation::ExplainPod(evaluator, group.front())};
+    std::erase_if(one.example.advice, [&](const auto& advice) { return Undoes(advice, scenario); });
     one.body = explain::ExplanationBody(one.example, scenario.engine().reasons(), text);
     // A node fits, but the pod was not bound, for example because its volumes cannot be created.
     const std::string& problem = problems.at(group.front()->metadata.uid);

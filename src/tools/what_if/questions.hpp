@@ -19,7 +19,8 @@ struct Waiting {
 };
 inline constexpr std::size_t kMostExplained = 50;
 
-// At most kMostExplained kinds of pods are evaluated. `pods`: indices in followed() of pods that wait.
+// At most kMostExplained kinds of pods are evaluated. `pods`: indices in followed() of pods that wait. No
+// advice undoes a change of a node that was made.
 Waiting ExplainWaiting(Scenario& scenario, const std::vector<std::size_t>& pods,
                        const explain::TextOptions& text);
 

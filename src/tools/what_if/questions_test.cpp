@@ -194,6 +194,76 @@ std::string Drained() {
          PodText("agent-x", 1, "a", OwnedBy("DaemonSet", "agent"));
 }
 
+TEST(Waiting, NoAdviceUndoesAChangeOfANode) {
+  const struct {
+    const char* name;
+    std::string node;  // further members of node a, each after a comma
+    std::vector<Change> changes;
+    std::string pod_spec;
+    std::string undone;  // the advice, if nothing was changed
+    bool advised;
+  } cases[] = {
+      {"a drained node stays cordoned", "", {Drain{"a"}}, "", "uncordon node a", false},
+      {"a cordoned node stays cordoned", "", {Cordon{"a", true}}, "", "uncordon node a", false},
+      {"a node may be uncordoned that was so before",
+       ", spec: {unschedulable: true}",
+       {},
+       "",
+       "uncordon node a",
+       true},
+      {"a drained node stays cordoned that was so before",
+       ", spec: {unschedulable: true}",
+       {Drain{"a"}},
+       "",
+       "uncordon node a",
+       false},
+      {"the last one of several changes counts",
+       "",
+       {Cordon{"a", false}, Cordon{"a", true}},
+       "",
+       "uncordon node a",
+       false},
+      {"changes of other nodes do not count",
+       ", spec: {unschedulable: true}",
+       {Cordon{"b", true}},
+       "",
+       "uncordon node a",
+       true},
+      {"a removed label stays away",
+       "",
+       {SetLabel{"a", "pool", {}}},
+       ", nodeSelector: {pool: x}",
+       "label node a with pool=x",
+       false},
+      {"a label may be set that a node never had",
+       "",
+       {},
+       ", nodeSelector: {disk: x}",
+       "label node a with disk=x",
+       true},
+      {"a taint stays",
+       "",
+       {SetTaint{"a", {"node.kubernetes.io/not-ready", "", "NoSchedule"}, false}},
+       "",
+       "repair node a",
+       false},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    Question question("---\n{kind: Node, metadata: {name: a, labels: {kubernetes.io/hostname: a, pool: x}}" +
+                      c.node + ", status: {allocatable: {cpu: \"8\", memory: 64Gi, pods: \"110\"}}}\n" +
+                      NodeText("b", 1) + PodText("running", 4, "a", OwnedBy("ReplicaSet", "web")));
+    for (const Change& change : c.changes) question.Apply(change);
+    const TemporaryFile file(PodText("late", 2, "", "", c.pod_spec));
+    question.Apply(AddPods{file.path(), std::nullopt});
+    const Waiting waiting = ExplainWaiting(question.scenario(), question.scenario().Waiting(), {});
+    std::string bodies;
+    for (const explain::PodsOfText& group : waiting.groups) bodies += group.body;
+    EXPECT_THAT(bodies, Not(IsEmpty()));
+    EXPECT_EQ(bodies.contains(c.undone), c.advised) << bodies;
+  }
+}
+
 TEST(Report, TheTextBeginsWithASummary) {
   Question question(Drained());
   const ChangeResult drained = question.Apply(Drain{"a"});

@@ -119,6 +119,7 @@ Expected<ChangeResult> Scenario::Apply(const Change& change) {
   ChangeResult result{.change = TextOf(change)};
   auto made = std::visit([&](const auto& one) { return Make(one, result); }, change);
   if (!made) return std::unexpected(std::move(made).error().In(result.change));
+  changes_.push_back(change);
   if (!Settle()) result.notes.emplace_back(kNotSettled);
   ReleaseBudgets();
   return result;

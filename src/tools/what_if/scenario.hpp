@@ -129,6 +129,8 @@ class Scenario final : private simulation::ApiObserver {
   // The node of this name; if that is empty, the Node in the file.
   Expected<api::NodePtr> ModelOf(const std::string& like, const std::string& file) const;
 
+  // Those that were made, in their order.
+  const std::vector<Change>& changes() const { return changes_; }
   const std::vector<FollowedPod>& followed() const { return followed_; }
   const std::vector<LostPod>& lost() const { return lost_; }
   const std::vector<PreemptedPod>& preempted() const { return preempted_; }
@@ -198,6 +200,7 @@ class Scenario final : private simulation::ApiObserver {
   std::size_t step_ = 0;
   std::size_t pods_ = 0;
   std::uint64_t uids_ = 0;
+  std::vector<Change> changes_;
 };
 
 }  // namespace berth::what_if
