@@ -8,7 +8,8 @@ TimerQueue::TimerQueue(const Clock& clock) : clock_(clock) {}
 TimerQueue::~TimerQueue() = default;
 
 TimerQueue::Id TimerQueue::After(Duration delay, Task task) {
-  return At(clock_.Now() + delay, std::move(task));
+  const MonoTime now = clock_.Now();
+  return At(delay < MonoTime::max() - now ? now + delay : MonoTime::max(), std::move(task));
 }
 
 TimerQueue::Id TimerQueue::At(MonoTime time, Task task) {

@@ -28,7 +28,7 @@ class TimerQueue {
   TimerQueue(const TimerQueue&) = delete;
   TimerQueue& operator=(const TimerQueue&) = delete;
 
-  Id After(Duration delay, Task task);
+  Id After(Duration delay, Task task);  // a delay beyond the last time of MonoTime ends there
   Id At(MonoTime time, Task task);
   // No effect if the task has already run.
   void Cancel(const Id& id);

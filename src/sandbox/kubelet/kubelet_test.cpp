@@ -342,6 +342,18 @@ TEST(Housekeeping, FinalizingANamespaceKeepsItWhileItsMetadataHasFinalizers) {
   EXPECT_EQ(cluster.Get("/api/v1/namespaces/x").status, 200);
 }
 
+TEST(RunPlan, ACommandThatSleepsForCenturiesHasNoEnd) {
+  json::array words;
+  for (int i = 0; i < 200; ++i) {
+    words.emplace_back("sleep");
+    words.emplace_back("99999999");
+  }
+  const json::object pod{
+      {"spec", json::object{{"restartPolicy", "Never"},
+                            {"containers", json::array{json::object{{"command", words}}}}}}};
+  EXPECT_EQ(RunPlanOf(pod, 5s).runs_for, std::nullopt);
+}
+
 TEST(GoDuration, ParsesGosFormat) {
   EXPECT_EQ(ParseSpan("30s"), 30s);
   EXPECT_EQ(ParseSpan("1h2m3.5s"), 1h + 2min + 3500ms);

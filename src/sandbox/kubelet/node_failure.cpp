@@ -97,7 +97,9 @@ void FailureSchedule::Add(const std::string& node, const std::string& uid, const
 
 Duration FailureSchedule::Draw(Duration mean) {
   const double factor = -std::log(1.0 - random_.Unit());
-  return std::chrono::duration_cast<Duration>(mean * std::clamp(factor, 1e-6, 50.0));
+  const std::chrono::duration<double, std::nano> drawn = mean * std::clamp(factor, 1e-6, 50.0);
+  constexpr Duration kLongest = Duration::max() / 2;
+  return drawn < kLongest ? std::chrono::duration_cast<Duration>(drawn) : kLongest;
 }
 
 void FailureSchedule::Await(const std::string& node, const std::string& uid, const FailurePlan& plan) {

@@ -32,6 +32,8 @@ std::vector<std::string> WordsOf(const json::object& container) {
   return words;
 }
 
+constexpr std::chrono::duration<double> kLongest{1e8};  // about three years; longer times have no end
+
 // The syntax of sleep(1); nullopt for "infinity".
 std::optional<Duration> SleepTime(std::string_view text) {
   double number = 0;
@@ -39,7 +41,7 @@ std::optional<Duration> SleepTime(std::string_view text) {
   if (error != std::errc() || !(number >= 0)) return std::nullopt;
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   const double factor = unit == "m" ? 60 : unit == "h" ? 3600 : unit == "d" ? 86400 : 1;
-  if (number * factor > 1e8) return std::nullopt;
+  if (number * factor > kLongest.count()) return std::nullopt;
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(number * factor));
 }
 
@@ -50,7 +52,7 @@ RunPlan FromCommand(const std::vector<std::string>& words) {
     if (i + 1 == words.size()) break;
     if (words[i] == "sleep" || words[i].ends_with("/sleep")) {
       const auto time = SleepTime(words[i + 1]);
-      if (!time) return {};
+      if (!time || *plan.runs_for + *time > kLongest) return {};
       *plan.runs_for += *time;
     } else if (words[i] == "exit") {
       std::from_chars(words[i + 1].data(), words[i + 1].data() + words[i + 1].size(), plan.exit_code);

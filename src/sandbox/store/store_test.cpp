@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "sandbox/store/guard.hpp"
+#include "sandbox/store/time_after.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -131,6 +132,15 @@ TEST(Store, EachResourceHasItsOwnWindow) {
     store.Put(Known().nodes, node.root());
   }
   EXPECT_EQ(store.Since(Known().pods, 0)->size(), 1u);
+}
+
+TEST(TimeAfter, EndsAtTheLastTime) {
+  const WallTime now(std::chrono::hours(24 * 20000));
+  EXPECT_EQ(TimeAfter(now, Duration(5)), now + Duration(5));
+  EXPECT_EQ(TimeAfter(now, Duration(-5)), now);
+  EXPECT_EQ(TimeAfter(now, Duration::max()), WallTime::max());
+  EXPECT_EQ(TimeAfter(WallTime::max(), Duration::max()), WallTime::max());
+  EXPECT_EQ(TimeAfter(WallTime::min(), Duration(5)), WallTime(Duration(5)));
 }
 
 }  // namespace

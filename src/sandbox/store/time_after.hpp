@@ -1,4 +1,4 @@
-// Times that clients give as a number of seconds from another time.
+// Times that clients give as a number of seconds, or a duration, from another time.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,12 @@ constexpr WallTime TimeAfter(WallTime start, std::int64_t seconds) {
   start = std::max(start, WallTime{});  // the difference of the others to kLatest is no Duration
   const auto left = std::chrono::floor<std::chrono::seconds>(kLatest - start).count();
   return seconds > left ? kLatest : start + std::chrono::seconds(std::max<std::int64_t>(seconds, 0));
+}
+
+// The same for a duration, to the nanosecond.
+constexpr WallTime TimeAfter(WallTime start, Duration duration) {
+  start = std::max(start, WallTime{});
+  return start + std::clamp(duration, Duration::zero(), WallTime::max() - start);
 }
 
 }  // namespace berth::sandbox

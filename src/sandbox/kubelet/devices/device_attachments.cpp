@@ -7,6 +7,7 @@
 #include "sandbox/controllers/fields.hpp"
 #include "sandbox/controllers/kinds.hpp"
 #include "sandbox/kubelet/run_plan.hpp"
+#include "sandbox/store/time_after.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -106,7 +107,7 @@ WorkQueue::Outcome DeviceAttachments::Sync(const std::string& key) {
     if (!delay) continue;  // "never", or another driver's device
     const json::object* status = StatusOf(document.root(), allocated);
     if (status != nullptr && IsConditionTrue(*status, fails ? kAttachFailed : kAttached)) continue;
-    const Duration rest = allocated_at + *delay - now;
+    const Duration rest = TimeAfter(allocated_at, *delay) - now;
     if (rest <= Duration::zero()) {
       due.push_back({.allocated = allocated, .fails = fails});
     } else if (outcome.again_after == Duration::zero() || rest < outcome.again_after) {
