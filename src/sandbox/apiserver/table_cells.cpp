@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "kubernetes/api/timestamp.hpp"
 #include "sandbox/apiserver/table_row.hpp"
 #include "sandbox/store/condition.hpp"
 
@@ -186,7 +185,7 @@ std::string JobCompletions(const Row& row) {
 json::array JobCells(const Row& row) {
   const auto started = row.Text("status.startTime"), ended = row.Text("status.completionTime");
   const std::string duration =
-      started.empty() ? "" : HumanAge((ended.empty() ? row.now : ParseTime(ended)) - ParseTime(started));
+      started.empty() ? "" : Row::AgeAt(ended.empty() ? row.now : TimeOf(ended), TimeOf(started));
   return {row.Text("metadata.name"),
           JobStatus(row),
           JobCompletions(row),
@@ -338,13 +337,6 @@ json::array TableCells(const ResourceType& type, const json::object& document, W
   if (plural.starts_with("persistentvolume") || plural == "storageclasses") return StorageCells(plural, row);
   if (type.group == "resource.k8s.io") return DeviceCells(plural, row);
   return OtherCells(plural, row);
-}
-
-WallTime ParseTime(std::string_view text) {
-  // Beyond, nanoseconds overflow.
-  constexpr auto kLast = std::chrono::floor<std::chrono::seconds>(WallTime::max()).time_since_epoch();
-  const std::int64_t seconds = api::ParseTimestamp(text).value_or(0);
-  return WallTime(std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, kLast.count())));
 }
 
 }  // namespace berth::sandbox

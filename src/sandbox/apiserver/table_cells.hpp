@@ -9,9 +9,4 @@ namespace berth::sandbox {
 
 // As many cells as TableColumns(type) has columns.
 json::array TableCells(const ResourceType& type, const json::object& document, WallTime now);
-
-// RFC 3339, with Z or an offset, without the fraction; the nearest time from 1970 to 2262, and the epoch if
-// the text is not a time.
-WallTime ParseTime(std::string_view text);
-
 }  // namespace berth::sandbox

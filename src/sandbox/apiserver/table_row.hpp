@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sandbox/apiserver/table.hpp"
 #include "sandbox/apiserver/table_cells.hpp"
+#include "sandbox/store/time_of.hpp"
 
 namespace berth::sandbox {
 
@@ -25,7 +28,12 @@ struct Row {
     return value != nullptr && value->is_int64() ? value->get_int64() : 0;
   }
   std::string Since(std::string_view time) const {
-    return time.empty() ? "<unknown>" : HumanAge(now - ParseTime(time));
+    return time.empty() ? "<unknown>" : AgeAt(now, TimeOf(time));
+  }
+  // Times before 1970 count as 1970: the difference of others may be no Duration.
+  static std::string AgeAt(std::optional<WallTime> now, std::optional<WallTime> start) {
+    if (!now || !start) return "<invalid>";
+    return HumanAge(std::max(*now, WallTime{}) - std::max(*start, WallTime{}));
   }
   std::string Age() const { return Since(Text("metadata.creationTimestamp")); }
   std::size_t Size(std::string_view path) const {

@@ -111,23 +111,47 @@ TEST(Table, EveryKindHasAsManyCellsAsColumns) {
   }
 }
 
-TEST(Table, TimesMayHaveAnOffsetFromUtc) {
-  const WallTime noon{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + 12h};
-  for (const auto* text : {"2026-11-21T12:00:00Z", "2026-11-21T12:00:00.250Z", "2026-11-21T13:30:00+01:30",
-                           "2026-11-21T04:00:00-08:00"}) {
-    EXPECT_EQ(ParseTime(text), noon) << text;
+TEST(Table, AgesAreThoseOfTimesInAnyForm) {
+  const struct {
+    std::string_view created, age;
+  } rows[] = {{"2026-11-21T12:00:00Z", "5m"},
+              {"2026-11-21T12:00:00.250Z", "4m59s"},
+              {"2026-11-21T13:30:00+01:30", "5m"},
+              {"2026-11-21T04:00:00-08:00", "5m"},
+              {"1700-01-01T00:00:00Z", "56y"},
+              {"", "<unknown>"},
+              {"yesterday", "<invalid>"},
+              {"2026-11-21", "<invalid>"},
+              {"2026-13-41T12:00:00Z", "<invalid>"},
+              {"9999-12-31T23:59:59Z", "<invalid>"}};
+  const WallTime now{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + 12h + 5min};
+  for (const auto& row : rows) {
+    Document document;
+    document.root()["metadata"] = json::object{{"name", "x"}, {"creationTimestamp", row.created}};
+    EXPECT_EQ(TableCells(Known().nodes, document.root(), now)[3], json::value(row.age)) << row.created;
   }
-  for (const auto* text : {"", "yesterday", "2026-11-21", "2026-13-41T12:00:00Z", "0001-01-01T00:00:00Z"})
-    EXPECT_EQ(ParseTime(text), WallTime()) << text;
-  EXPECT_GT(ParseTime("9999-12-31T23:59:59Z"), noon);
 }
 
-TEST(Table, AgesAreThoseOfTimesWithOffsets) {
-  Document document;
-  document.root()["metadata"] =
-      json::object{{"name", "x"}, {"creationTimestamp", "2026-11-21T13:30:00+01:30"}};
-  const WallTime now = ParseTime("2026-11-21T12:05:00Z");
-  EXPECT_EQ(TableCells(Known().nodes, document.root(), now)[3], json::value("5m"));
+TEST(Table, TheDurationOfAJobEndsWithIt) {
+  const struct {
+    std::string_view started, ended, duration;
+  } rows[] = {{"", "", ""},
+              {"2026-11-21T12:00:00Z", "", "5m"},
+              {"2026-11-21T12:00:00Z", "2026-11-21T12:01:30Z", "90s"},
+              {"soon", "", "<invalid>"},
+              {"2026-11-21T12:00:00Z", "later", "<invalid>"}};
+  const WallTime now{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + 12h + 5min};
+  const ResourceType* jobs = nullptr;
+  for (const ResourceType& type : Resources()) {
+    if (type.plural == "jobs") jobs = &type;
+  }
+  for (const auto& row : rows) {
+    Document document;
+    document.root()["metadata"] = json::object{{"name", "x"}};
+    document.root()["status"] = json::object{{"startTime", row.started}, {"completionTime", row.ended}};
+    EXPECT_EQ(TableCells(*jobs, document.root(), now)[3], json::value(row.duration))
+        << row.started << row.ended;
+  }
 }
 
 TEST(Table, RowsContainTheRequestedPartOfTheObject) {

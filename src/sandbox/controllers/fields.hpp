@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "sandbox/store/condition.hpp"
 #include "sandbox/store/object.hpp"
+#include "sandbox/store/time_of.hpp"
 
 namespace berth::sandbox {
 
@@ -17,10 +18,6 @@ bool BoolAt(const json::object& object, std::string_view path, bool otherwise = 
 // The object at a path, or a static empty one.
 const json::object& ObjectOrEmpty(const json::object& object, std::string_view path);
 const json::array& ArrayOrEmpty(const json::object& object, std::string_view path);
-
-// Parses RFC 3339 with any offset, to microseconds. nullopt if the text is not a time or not within the range
-// of WallTime.
-std::optional<WallTime> TimeOf(std::string_view text);
 
 // Resolves an IntOrString against `total`: "25%" is rounded up or down.
 std::int64_t ScaledValue(const json::value* value, std::int64_t total, bool round_up,
