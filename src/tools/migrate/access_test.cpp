@@ -7,8 +7,8 @@
 namespace berth::migrate {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
 constexpr const char* kReviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 constexpr const char* kOwnReviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";

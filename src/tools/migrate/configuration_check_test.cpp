@@ -9,7 +9,7 @@
 namespace berth::migrate {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kHead =
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
@@ -31,8 +31,8 @@ const Finding* With(const CheckedConfiguration& checked, std::string_view text) 
 TEST(ConfigurationCheck, KnowsTheResourcesThatThePluginsRequest) {
   const auto quotas =
       Check({}, "profiles: [{plugins: {multiPoint: {enabled: [{name: CapacityScheduling}]}}}]\n");
-  EXPECT_THAT(quotas.requested_resources, testing::ElementsAre("elasticquotas.scheduling.x-k8s.io"));
-  EXPECT_THAT(Check({}, "").requested_resources, testing::IsEmpty());
+  EXPECT_THAT(quotas.requested_resources, ::testing::ElementsAre("elasticquotas.scheduling.x-k8s.io"));
+  EXPECT_THAT(Check({}, "").requested_resources, ::testing::IsEmpty());
 }
 
 TEST(ConfigurationCheck, ReportsDifferencesAndErrors) {

@@ -3,29 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <fstream>
-
+#include "testing/temporary_file.hpp"
 #include "tools/migrate/fake_server.hpp"
 
 namespace berth::migrate {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-
-// A file that the destructor removes.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& text) : path_(testing::TempDir() + "berth_manifest.yaml") {
-    std::ofstream(path_) << text;
-  }
-  ~TemporaryFile() { std::remove(path_.c_str()); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
+using berth::testing::TemporaryFile;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 constexpr const char* kKubeadm = R"(apiVersion: v1
 kind: Pod

@@ -8,7 +8,7 @@
 namespace berth::migrate {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 // A server with all resources that are watched without feature gates, each in its preferred version.
 FakeServer Complete(const std::string& version) {

@@ -10,8 +10,8 @@
 namespace berth::migrate {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 // A pod of default-scheduler; `spec` and `labels` are further members of JSON.
 std::string Pod(const std::string& name, const std::string& spec = "", const std::string& labels = "") {

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,10 +12,13 @@
 #include "config/scheduler_config.hpp"
 #include "kubernetes/api/owners.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
+#include "testing/temporary_file.hpp"
 #include "tools/what_if/questions.hpp"
 #include "tools/what_if/scenario.hpp"
 
 namespace berth::what_if {
+
+using berth::testing::TemporaryFile;
 
 // "node: 4 CPUs" and the like, as YAML documents.
 inline std::string NodeText(const std::string& name, int cpus, const std::string& more = "") {
@@ -88,23 +89,6 @@ class Question {
   const runtime::Registry plugins_;
   const config::SchedulerConfig config_;
   std::unique_ptr<Scenario> scenario_;
-};
-
-// A file with this content, removed at the end.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& content, const std::string& name = "manifest.yaml")
-      : path_(std::filesystem::path(::testing::TempDir()) /
-              (std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + "-" + name)) {
-    std::ofstream(path_) << content;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  std::string path() const { return path_; }
-
- private:
-  const std::filesystem::path path_;
 };
 
 }  // namespace berth::what_if
