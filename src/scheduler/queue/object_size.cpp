@@ -1,5 +1,6 @@
 #include "scheduler/queue/object_size.hpp"
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,9 +19,10 @@ namespace {
 using framework::EventResource;
 
 template <class T>
-concept HasNoParts = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, api::Quantity>;
+concept HasNoParts = std::is_arithmetic_v<T> || std::is_enum_v<T> || std::is_same_v<T, api::Quantity> ||
+                     std::is_same_v<T, std::chrono::seconds> || std::is_same_v<T, std::monostate>;
 
-// Adds up objects part by part. Parts without lists and texts are left out. Equal objects have equal sizes,
+// Adds up objects part by part. Parts without lists and texts add nothing. Equal objects have equal sizes,
 // whatever they were decoded from: a replay defers the same events.
 class ObjectMeter {
  public:
@@ -105,24 +107,40 @@ class ObjectMeter {
   }
 
   // --- parts of all kinds ---
+  // All members are listed, so that adding a member without handling it here is a compile error.
   void Add(const api::ObjectMeta& meta) {
-    All(meta.name, meta.ns, meta.uid, meta.resource_version, meta.labels, meta.annotations, meta.controller,
-        meta.deletion_timestamp);
+    const auto& [name, ns, uid, version, labels, annotations, controller, deletion, generation] = meta;
+    All(name, ns, uid, version, labels, annotations, controller, deletion, generation);
   }
-  void Add(const api::OwnerReference& owner) { All(owner.api_version, owner.kind, owner.name, owner.uid); }
-  void Add(const api::LabelSelector& selector) { All(selector.match_labels, selector.match_expressions); }
+  void Add(const api::OwnerReference& owner) {
+    const auto& [api_version, kind, name, uid] = owner;
+    All(api_version, kind, name, uid);
+  }
+  void Add(const api::LabelSelector& selector) {
+    const auto& [labels, expressions] = selector;
+    All(labels, expressions);
+  }
   void Add(const api::LabelSelectorRequirement& requirement) {
-    All(requirement.key, requirement.op, requirement.values);
+    const auto& [key, op, values] = requirement;
+    All(key, op, values);
   }
   void Add(const api::NodeSelectorRequirement& requirement) {
-    All(requirement.key, requirement.op, requirement.values);
+    const auto& [key, op, values] = requirement;
+    All(key, op, values);
   }
-  void Add(const api::NodeSelectorTerm& term) { All(term.match_expressions, term.match_fields); }
-  void Add(const api::NodeSelector& selector) { All(selector.terms); }
+  void Add(const api::NodeSelectorTerm& term) {
+    const auto& [expressions, fields] = term;
+    All(expressions, fields);
+  }
+  void Add(const api::NodeSelector& selector) {
+    const auto& [terms] = selector;
+    All(terms);
+  }
 
   // --- pods ---
   void Add(const api::Pod& pod) {
-    All(pod.metadata, pod.spec, pod.status, pod.text);
+    const auto& [metadata, spec, status, text] = pod;
+    All(metadata, spec, status, text);
     size_.computed += ComputedFrom(pod);
   }
   // Texts are stored up to three times: the selector of a required term in the term and in the conjunction of
@@ -144,165 +162,330 @@ class ObjectMeter {
     return meter.size_.bytes;
   }
   void Add(const api::PodSpec& spec) {
-    All(spec.node_name, spec.scheduler_name, spec.priority_class_name, spec.scheduling_gates,
-        spec.node_selector, spec.node_affinity, spec.tolerations, spec.containers, spec.init_containers,
-        spec.resources, spec.overhead, spec.image_volumes, spec.volumes, spec.pod_affinity,
-        spec.pod_anti_affinity, spec.topology_spread_constraints, spec.resource_claims, spec.pod_group);
+    const auto& [node, scheduler, priority_class, priority, gates, node_selector, node_affinity, tolerations,
+                 containers, init_containers, resources, overhead, image_volumes, volumes, affinity,
+                 anti_affinity, spread, claims, group, host_network, never_preempts, local_storage,
+                 host_users, restarts_all, bind_mounts] = spec;
+    All(node, scheduler, priority_class, priority, gates, node_selector, node_affinity, tolerations,
+        containers, init_containers, resources, overhead, image_volumes, volumes, affinity, anti_affinity,
+        spread, claims, group, host_network, never_preempts, local_storage, host_users, restarts_all,
+        bind_mounts);
   }
   void Add(const api::PodStatus& status) {
-    All(status.phase, status.nominated_node_name, status.resource_claim_statuses,
-        status.extended_resource_claim, status.container_statuses, status.init_container_statuses,
-        status.allocated_resources, status.resource_requests);
-    Unread(status.conditions);
+    const auto& [phase, nominated, conditions, start, scheduled, claims, extended, containers,
+                 init_containers, allocated, requests, has_resources] = status;
+    All(phase, nominated, start, scheduled, claims, extended, containers, init_containers, allocated,
+        requests, has_resources);
+    Unread(conditions);
   }
-  void Add(const api::NodeAffinity& affinity) { All(affinity.required, affinity.preferred); }
-  void Add(const api::PreferredSchedulingTerm& term) { All(term.preference); }
-  void Add(const api::Toleration& one) { All(one.key, one.op, one.value, one.effect); }
-  void Add(const api::Container& one) { All(one.name, one.image, one.resources, one.ports); }
-  void Add(const api::ContainerPort& port) { All(port.protocol, port.host_ip); }
-  void Add(const api::ResourceRequirements& resources) { All(resources.requests, resources.limits); }
-  void Add(const api::Volume& volume) { All(volume.name, volume.id, volume.rbd, volume.azure_kind); }
-  void Add(const api::Volume::Rbd& rbd) { All(rbd.pool, rbd.monitors); }
-  void Add(const api::PodAffinity& affinity) { All(affinity.required, affinity.preferred); }
-  void Add(const api::WeightedPodAffinityTerm& weighted) { All(weighted.term); }
+  void Add(const api::NodeAffinity& affinity) {
+    const auto& [required, preferred] = affinity;
+    All(required, preferred);
+  }
+  void Add(const api::PreferredSchedulingTerm& term) {
+    const auto& [weight, preference] = term;
+    All(weight, preference);
+  }
+  void Add(const api::Toleration& toleration) {
+    const auto& [key, op, value, effect] = toleration;
+    All(key, op, value, effect);
+  }
+  void Add(const api::Container& container) {
+    const auto& [name, image, resources, ports, restart_always] = container;
+    All(name, image, resources, ports, restart_always);
+  }
+  void Add(const api::ContainerPort& port) {
+    const auto& [container_port, host_port, protocol, host_ip] = port;
+    All(container_port, host_port, protocol, host_ip);
+  }
+  void Add(const api::ResourceRequirements& resources) {
+    const auto& [requests, limits] = resources;
+    All(requests, limits);
+  }
+  void Add(const api::Volume& volume) {
+    const auto& [name, source, read_only, id, rbd, azure_kind] = volume;
+    All(name, source, read_only, id, rbd, azure_kind);
+  }
+  void Add(const api::Volume::Rbd& rbd) {
+    const auto& [pool, monitors] = rbd;
+    All(pool, monitors);
+  }
+  void Add(const api::PodAffinity& affinity) {
+    const auto& [required, preferred] = affinity;
+    All(required, preferred);
+  }
+  void Add(const api::WeightedPodAffinityTerm& weighted) {
+    const auto& [weight, term] = weighted;
+    All(weight, term);
+  }
   void Add(const api::PodAffinityTerm& term) {
-    All(term.label_selector, term.namespaces, term.namespace_selector, term.topology_key,
-        term.match_label_keys, term.mismatch_label_keys);
+    const auto& [labels, namespaces, namespace_labels, topology_key, match_keys, mismatch_keys] = term;
+    All(labels, namespaces, namespace_labels, topology_key, match_keys, mismatch_keys);
   }
   void Add(const api::TopologySpreadConstraint& constraint) {
-    All(constraint.topology_key, constraint.when_unsatisfiable, constraint.label_selector,
-        constraint.node_affinity_policy, constraint.node_taints_policy, constraint.match_label_keys);
+    const auto& [max_skew, topology_key, when_unsatisfiable, labels, min_domains, affinity_policy,
+                 taints_policy, match_keys] = constraint;
+    All(max_skew, topology_key, when_unsatisfiable, labels, min_domains, affinity_policy, taints_policy,
+        match_keys);
   }
   void Add(const api::PodResourceClaim& claim) {
-    All(claim.name, claim.resource_claim_name, claim.resource_claim_template_name);
+    const auto& [name, claim_name, template_name] = claim;
+    All(name, claim_name, template_name);
   }
-  void Add(const api::PodResourceClaimStatus& claim) { All(claim.name, claim.resource_claim_name); }
+  void Add(const api::PodResourceClaimStatus& claim) {
+    const auto& [name, claim_name] = claim;
+    All(name, claim_name);
+  }
   void Add(const api::ExtendedResourceClaimStatus& claim) {
-    All(claim.resource_claim_name, claim.request_mappings);
+    const auto& [name, mappings] = claim;
+    All(name, mappings);
   }
   void Add(const api::ExtendedResourceClaimStatus::RequestMapping& mapping) {
-    All(mapping.container_name, mapping.resource_name, mapping.request_name);
+    const auto& [container, resource, request] = mapping;
+    All(container, resource, request);
   }
   void Add(const api::ContainerStatus& status) {
-    All(status.name, status.allocated_resources, status.resource_requests);
+    const auto& [name, allocated, requests] = status;
+    All(name, allocated, requests);
   }
   void Add(const api::PodCondition& condition) {
-    All(condition.type, condition.status, condition.reason, condition.message,
-        condition.last_transition_time);
+    const auto& [type, status, reason, message, transition, generation] = condition;
+    All(type, status, reason, message, transition, generation);
   }
 
   // --- nodes ---
   void Add(const api::Node& node) {
-    All(node.metadata, node.taints, node.allocatable, node.declared_features, node.text);
-    Unread(node.capacity, node.images, node.conditions, node.addresses);
+    const auto& [metadata, unschedulable, taints, allocatable, capacity, allocatable_given, images,
+                 conditions, addresses, features, annotations_digest, text] = node;
+    All(metadata, unschedulable, taints, allocatable, allocatable_given, features, annotations_digest, text);
+    Unread(capacity, images, conditions, addresses);
   }
-  void Add(const api::Taint& taint) { All(taint.key, taint.value, taint.effect); }
-  void Add(const api::ContainerImage& image) { All(image.names); }
-  void Add(const api::NodeCondition& condition) { All(condition.type, condition.status); }
-  void Add(const api::NodeAddress& address) { All(address.type, address.address); }
+  void Add(const api::Taint& taint) {
+    const auto& [key, value, effect] = taint;
+    All(key, value, effect);
+  }
+  void Add(const api::ContainerImage& image) {
+    const auto& [names, bytes] = image;
+    All(names, bytes);
+  }
+  void Add(const api::NodeCondition& condition) {
+    const auto& [type, status] = condition;
+    All(type, status);
+  }
+  void Add(const api::NodeAddress& address) {
+    const auto& [type, text] = address;
+    All(type, text);
+  }
   void Add(const api::NodeResourceTopology& topology) {
-    All(topology.metadata, topology.topology_policies, topology.attributes, topology.zones);
+    const auto& [metadata, policies, attributes, zones] = topology;
+    All(metadata, policies, attributes, zones);
   }
-  void Add(const api::NodeResourceTopology::Attribute& attribute) { All(attribute.name, attribute.value); }
+  void Add(const api::NodeResourceTopology::Attribute& attribute) {
+    const auto& [name, value] = attribute;
+    All(name, value);
+  }
   void Add(const api::NodeResourceTopology::Zone& zone) {
-    All(zone.name, zone.type, zone.costs, zone.resources);
+    const auto& [name, type, costs, resources] = zone;
+    All(name, type, costs, resources);
   }
-  void Add(const api::NodeResourceTopology::Cost& cost) { All(cost.name); }
-  void Add(const api::NodeResourceTopology::Resource& resource) { All(resource.name); }
+  void Add(const api::NodeResourceTopology::Cost& cost) {
+    const auto& [zone, value] = cost;
+    All(zone, value);
+  }
+  void Add(const api::NodeResourceTopology::Resource& resource) {
+    const auto& [name, available] = resource;
+    All(name, available);
+  }
 
   // --- storage ---
   void Add(const api::PersistentVolume& volume) {
-    All(volume.metadata, volume.driver, volume.volume_handle, volume.azure_kind, volume.access_modes,
-        volume.storage_class_name, volume.volume_mode, volume.claim_ref, volume.node_affinity, volume.phase);
+    const auto& [metadata, source, driver, handle, azure_kind, storage, access_modes, storage_class, mode,
+                 attributes_class, claim, node_affinity, phase] = volume;
+    All(metadata, source, driver, handle, azure_kind, storage, access_modes, storage_class, mode,
+        attributes_class, claim, node_affinity, phase);
   }
-  void Add(const api::PersistentVolume::ClaimRef& claim) { All(claim.ns, claim.name, claim.uid); }
+  void Add(const api::PersistentVolume::ClaimRef& claim) {
+    const auto& [ns, name, uid] = claim;
+    All(ns, name, uid);
+  }
   void Add(const api::PersistentVolumeClaim& claim) {
-    All(claim.metadata, claim.volume_name, claim.storage_class_name, claim.access_modes, claim.selector,
-        claim.volume_mode, claim.phase);
+    const auto& [metadata, volume, storage_class, access_modes, storage, selector, mode, attributes_class,
+                 phase] = claim;
+    All(metadata, volume, storage_class, access_modes, storage, selector, mode, attributes_class, phase);
   }
-  void Add(const api::StorageClass& one) { All(one.metadata, one.provisioner, one.allowed_topologies); }
-  void Add(const api::StorageClass::TopologyRequirement& one) { All(one.key, one.values); }
-  void Add(const api::CSINode& node) { All(node.metadata, node.drivers); }
-  void Add(const api::CSINode::Driver& driver) { All(driver.name); }
-  void Add(const api::CSIDriver& driver) { All(driver.metadata); }
-  void Add(const api::CSIStorageCapacity& capacity) { All(capacity.metadata, capacity.node_topology); }
-  void Add(const api::VolumeAttachment& attachment) { All(attachment.metadata, attachment.attacher); }
+  void Add(const api::StorageClass& storage_class) {
+    const auto& [metadata, provisioner, binding_mode, topologies] = storage_class;
+    All(metadata, provisioner, binding_mode, topologies);
+  }
+  void Add(const api::StorageClass::TopologyRequirement& requirement) {
+    const auto& [key, values] = requirement;
+    All(key, values);
+  }
+  void Add(const api::CSINode& node) {
+    const auto& [metadata, drivers] = node;
+    All(metadata, drivers);
+  }
+  void Add(const api::CSINode::Driver& driver) {
+    const auto& [name, count] = driver;
+    All(name, count);
+  }
+  void Add(const api::CSIDriver& driver) {
+    const auto& [metadata, storage_capacity, prevents_scheduling] = driver;
+    All(metadata, storage_capacity, prevents_scheduling);
+  }
+  void Add(const api::CSIStorageCapacity& object) {
+    const auto& [metadata, storage_class, node_topology, capacity, maximum_volume_size] = object;
+    All(metadata, storage_class, node_topology, capacity, maximum_volume_size);
+  }
+  void Add(const api::VolumeAttachment& attachment) {
+    const auto& [metadata, attacher, node, volume] = attachment;
+    All(metadata, attacher, node, volume);
+  }
 
   // --- devices ---
   void Add(const api::ResourceSlice& slice) {
-    All(slice.metadata, slice.driver, slice.pool, slice.node_name, slice.node_selector);
-    Unread(slice.devices, slice.shared_counters);
+    const auto& [metadata, driver, pool, generation, slice_count, node, node_selector, all_nodes,
+                 per_device_selection, devices, counters] = slice;
+    All(metadata, driver, pool, generation, slice_count, node, node_selector, all_nodes,
+        per_device_selection);
+    Unread(devices, counters);
   }
   void Add(const api::Device& device) {
-    All(device.name, device.attributes, device.capacity, device.consumes_counters, device.node_name,
-        device.node_selector, device.taints, device.binding_conditions, device.binding_failure_conditions);
+    const auto& [name, attributes, capacity, consumes, node, node_selector, all_nodes, taints, binds_to_node,
+                 conditions, failure_conditions, multiple_allocations] = device;
+    All(name, attributes, capacity, consumes, node, node_selector, all_nodes, taints, binds_to_node,
+        conditions, failure_conditions, multiple_allocations);
   }
   void Add(const api::DeviceAttribute& attribute) {
-    if (const auto* text = std::get_if<std::string>(&attribute.value)) Add(*text);
-    if (const auto* version = std::get_if<api::DeviceAttribute::Version>(&attribute.value))
-      Add(version->text);
+    const auto& [value] = attribute;
+    std::visit([this](const auto& one) { Add(one); }, value);
   }
-  void Add(const api::DeviceCapacity& capacity) { All(capacity.request_policy); }
-  void Add(const api::CapacityRequestPolicy& policy) { All(policy.valid_values); }
-  void Add(const api::CounterConsumption& one) { All(one.counter_set, one.counters); }
-  void Add(const api::CounterSet& set) { All(set.name, set.counters); }
-  void Add(const api::DeviceTaint& taint) { All(taint.key, taint.value, taint.effect); }
-  void Add(const api::DeviceClass& one) {
-    All(one.metadata, one.extended_resource_name);
-    Unread(one.selectors, one.config);
+  void Add(const api::DeviceAttribute::Version& version) {
+    const auto& [text] = version;
+    All(text);
   }
-  void Add(const api::DeviceSelector& selector) { All(selector.cel_expression); }
-  void Add(const api::DeviceConfiguration& config) { All(config.requests, config.parameters); }
+  void Add(const api::DeviceCapacity& capacity) {
+    const auto& [value, policy] = capacity;
+    All(value, policy);
+  }
+  void Add(const api::CapacityRequestPolicy& policy) {
+    const auto& [default_request, valid_values, valid_range] = policy;
+    All(default_request, valid_values, valid_range);
+  }
+  void Add(const api::CapacityRequestPolicy::Range& range) {
+    const auto& [min, max, step] = range;
+    All(min, max, step);
+  }
+  void Add(const api::CounterConsumption& consumption) {
+    const auto& [counter_set, counters, compatibility_groups] = consumption;
+    All(counter_set, counters, compatibility_groups);
+  }
+  void Add(const api::CounterSet& set) {
+    const auto& [name, counters] = set;
+    All(name, counters);
+  }
+  void Add(const api::DeviceTaint& taint) {
+    const auto& [key, value, effect] = taint;
+    All(key, value, effect);
+  }
+  void Add(const api::DeviceClass& device_class) {
+    const auto& [metadata, created, selectors, config, resource] = device_class;
+    All(metadata, created, resource);
+    Unread(selectors, config);
+  }
+  void Add(const api::DeviceSelector& selector) {
+    const auto& [expression] = selector;
+    All(expression);
+  }
+  void Add(const api::DeviceConfiguration& config) {
+    const auto& [requests, parameters] = config;
+    All(requests, parameters);
+  }
   void Add(const api::ResourceClaim& claim) {
-    All(claim.metadata, claim.allocation, claim.reserved_for);
-    Unread(claim.finalizers, claim.requests, claim.constraints, claim.config, claim.device_statuses);
+    const auto& [metadata, for_extended_resources, finalizers, requests, constraints, config, allocation,
+                 reserved_for, device_statuses] = claim;
+    All(metadata, for_extended_resources, allocation, reserved_for);
+    Unread(finalizers, requests, constraints, config, device_statuses);
   }
   void Add(const api::ExactDeviceRequest& request) {
-    All(request.device_class_name, request.selectors, request.tolerations, request.capacity);
+    const auto& [device_class, selectors, allocation_mode, count, admin_access, tolerations, capacity,
+                 derived_attributes] = request;
+    All(device_class, selectors, allocation_mode, count, admin_access, tolerations, capacity,
+        derived_attributes);
   }
-  void Add(const api::DeviceToleration& one) { All(one.key, one.op, one.value, one.effect); }
-  void Add(const api::ResourceClaim::Alternative& alternative) { All(alternative.name, alternative.devices); }
+  void Add(const api::DeviceToleration& toleration) {
+    const auto& [key, op, value, effect, seconds] = toleration;
+    All(key, op, value, effect, seconds);
+  }
+  void Add(const api::ResourceClaim::Alternative& alternative) {
+    const auto& [name, devices] = alternative;
+    All(name, devices);
+  }
   void Add(const api::ResourceClaim::Request& request) {
-    All(request.name, request.exactly, request.first_available);
+    const auto& [name, exactly, alternatives] = request;
+    All(name, exactly, alternatives);
   }
   void Add(const api::ResourceClaim::Constraint& constraint) {
-    All(constraint.requests, constraint.match_attribute, constraint.distinct_attribute);
+    const auto& [requests, match_attribute, distinct_attribute] = constraint;
+    All(requests, match_attribute, distinct_attribute);
   }
   void Add(const api::ResourceClaim::Consumer& consumer) {
-    All(consumer.api_group, consumer.resource, consumer.name, consumer.uid);
+    const auto& [api_group, resource, name, uid] = consumer;
+    All(api_group, resource, name, uid);
   }
   void Add(const api::ResourceClaim::Allocation& allocation) {
-    All(allocation.devices, allocation.config, allocation.node_selector, allocation.timestamp);
+    const auto& [devices, config, node_selector, timestamp] = allocation;
+    All(devices, config, node_selector, timestamp);
   }
-  void Add(const api::ResourceClaim::AllocatedDevice& device) {
-    All(device.request, device.driver, device.pool, device.device, device.tolerations,
-        device.binding_conditions, device.binding_failure_conditions, device.share_id,
-        device.consumed_capacity);
+  void Add(const api::ResourceClaim::AllocatedDevice& allocated) {
+    const auto& [request, driver, pool, device, admin_access, tolerations, conditions, failure_conditions,
+                 share_id, consumed] = allocated;
+    All(request, driver, pool, device, admin_access, tolerations, conditions, failure_conditions, share_id,
+        consumed);
   }
   void Add(const api::ResourceClaim::AllocatedConfiguration& config) {
-    All(config.source, config.configuration);
+    const auto& [source, configuration] = config;
+    All(source, configuration);
   }
   void Add(const api::ResourceClaim::DeviceStatus& status) {
-    All(status.driver, status.pool, status.device, status.conditions);
+    const auto& [driver, pool, device, conditions] = status;
+    All(driver, pool, device, conditions);
   }
   void Add(const api::ResourceClaim::DeviceStatus::Condition& condition) {
-    All(condition.type, condition.status, condition.reason, condition.message);
+    const auto& [type, status, reason, message] = condition;
+    All(type, status, reason, message);
   }
 
   // --- groups and quotas ---
+  // A CompositePodGroup is measured as a PodGroup.
+  static_assert(sizeof(api::CompositePodGroup) == sizeof(api::PodGroup));
   void Add(const api::PodGroup& group) {
-    All(group.metadata, group.preemption_policy, group.topology_key, group.parent, group.resource_claims,
-        group.resource_claim_statuses, group.external);
-    Unread(group.conditions);
+    const auto& [metadata, created, composite, gang, priority, preemption_policy, disrupted_as_a_unit,
+                 topology_key, parent, claims, conditions, claim_statuses, external] = group;
+    All(metadata, created, composite, gang, priority, preemption_policy, disrupted_as_a_unit, topology_key,
+        parent, claims, claim_statuses, external);
+    Unread(conditions);
+  }
+  void Add(const api::PodGroup::Gang& gang) {
+    const auto& [min_count] = gang;
+    All(min_count);
   }
   void Add(const api::PodGroupCondition& condition) {
-    All(condition.type, condition.status, condition.reason, condition.message);
+    const auto& [type, status, reason, message, generation] = condition;
+    All(type, status, reason, message, generation);
   }
   void Add(const api::PodGroup::External& external) {
-    All(external.task_minimums, external.min_resources, external.invalid);
+    const auto& [task_minimums, min_resources, permit_timeout, invalid] = external;
+    All(task_minimums, min_resources, permit_timeout, invalid);
   }
-  void Add(const api::PodGroup::External::TaskMinimum& minimum) { All(minimum.task); }
-  void Add(const api::ElasticQuota& quota) { All(quota.metadata, quota.min, quota.max); }
+  void Add(const api::PodGroup::External::TaskMinimum& minimum) {
+    const auto& [task, min_count] = minimum;
+    All(task, min_count);
+  }
+  void Add(const api::ElasticQuota& quota) {
+    const auto& [metadata, min, max] = quota;
+    All(metadata, min, max);
+  }
 
   ObjectSize size_;
 };
