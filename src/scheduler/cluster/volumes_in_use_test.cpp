@@ -29,10 +29,11 @@ using berth::testing::MakeNode;
 using berth::testing::MakeVolume;
 using berth::testing::PodWith;
 
-// A small cluster with random changes, and the expected counters by a full recount.
+// A cluster with random changes, and the expected counters by a full recount.
 class RandomCluster {
  public:
-  explicit RandomCluster(std::uint64_t seed) : random_(seed) {}
+  // The names of nodes are "n0" to "n<nodes - 1>"; at first there is none.
+  RandomCluster(std::uint64_t seed, std::uint64_t nodes) : random_(seed), node_names_(nodes) {}
 
   void Step() {
     switch (random_.Below(10)) {
@@ -52,6 +53,24 @@ class RandomCluster {
       default:
         return random_.Below(3) == 0 ? RemovePod() : AddPod();
     }
+  }
+
+  // Adds the first `count` nodes, as far as they do not exist.
+  void AddNodes(std::uint64_t count) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::string name = fmt::format("n{}", i);
+      if (nodes_.Find(words_.node_names.Intern(name)) == kNoRow) AddNode(name);
+    }
+  }
+  // Gives each node a CSINode with random limits, or one without drivers.
+  void SetCsiNodes(bool limits) {
+    for (std::uint64_t i = 0; i < node_names_; ++i)
+      Set(MakeCsiNode(fmt::format("n{}", i), limits ? RandomDrivers() : std::vector<api::CSINode::Driver>{}));
+  }
+  // Whether the counters of the driver are columns.
+  bool HasColumns(const std::string& driver) const {
+    const VolumesInUse::Driver* known = volumes_.FindDriver(driver);
+    return known != nullptr && !known->limit_column.empty();
   }
 
   // With an overlay that adds some pods and removes others.
@@ -107,26 +126,27 @@ class RandomCluster {
     return true;
   }
 
+  void AddNode(const std::string& name) { nodes_.Add(MakeNode(name).Share()); }
   void ToggleNode() {
-    const std::string name = Pick("n", 4);
+    const std::string name = Pick("n", node_names_);
     const Row row = nodes_.Find(words_.node_names.Intern(name));
-    if (row == kNoRow) {
-      nodes_.Add(MakeNode(name).Share());
-      return;
-    }
+    if (row == kNoRow) return AddNode(name);
     while (!nodes_.pods(row).empty()) Remove(row, *nodes_.pods(row).back());
     nodes_.Remove(row);
   }
   void ToggleCsiNode() {
-    const std::string name = Pick("n", 4);
+    const std::string name = Pick("n", node_names_);
     if (Delete<api::CSINode>("", name)) return;
+    Set(MakeCsiNode(name, RandomDrivers()));
+  }
+  std::vector<api::CSINode::Driver> RandomDrivers() {
     std::vector<api::CSINode::Driver> drivers;
     for (const char* driver : kDrivers) {
       if (random_.Below(2) == 0) continue;
       auto& listed = drivers.emplace_back(api::CSINode::Driver{driver, std::nullopt});
       if (random_.Below(3) > 0) listed.count = static_cast<std::int32_t>(random_.Below(4));
     }
-    Set(MakeCsiNode(name, std::move(drivers)));
+    return drivers;
   }
   void ToggleClaim() {
     const std::string name = kClaims[random_.Below(kClaims.size())];
@@ -148,7 +168,7 @@ class RandomCluster {
   void ToggleAttachment() {
     const std::string name = Pick("a", 5);
     if (Delete<api::VolumeAttachment>("", name)) return;
-    Set(MakeAttachment(name, Pick("n", 4), Pick("v", 4), kDrivers[random_.Below(2)]));
+    Set(MakeAttachment(name, Pick("n", node_names_), Pick("v", 4), kDrivers[random_.Below(2)]));
   }
   void ToggleClass() {
     const std::string name = Pick("class", 3);
@@ -180,7 +200,7 @@ class RandomCluster {
     return pod.Share();
   }
   std::optional<Row> AnyNode() {
-    const Row row = nodes_.Find(Pick("n", 4));
+    const Row row = nodes_.Find(Pick("n", node_names_));
     return row == kNoRow ? std::nullopt : std::optional(row);
   }
   PlacedPod* AnyPodOn(Row row) {
@@ -258,6 +278,10 @@ class RandomCluster {
     });
     const auto csi_node = objects_.Of<api::CSINode>().Find(nodes_.name(row));
     EXPECT_EQ(volumes_.with_csi_node().Has(row), csi_node != nullptr);
+    EXPECT_EQ(volumes_.with_limits().Has(row),
+              csi_node != nullptr && std::ranges::any_of(csi_node->drivers, [](const auto& driver) {
+                return driver.count.has_value();
+              }));
     // Counts are not used where volumes cannot be counted.
     for (const char* name : kDrivers)
       CheckDriver(row, name, uncountable ? std::nullopt : std::optional(all), csi_node.get());
@@ -282,13 +306,25 @@ class RandomCluster {
     }
     EXPECT_EQ(driver->installed.Has(row), installed);
     EXPECT_EQ(driver->LimitOf(row), limit);
-    EXPECT_EQ(driver->few_limits.size(), driver->limits);
     if (all) {
       EXPECT_EQ(driver->in_use.At(row), count) << name << " on row " << row;
+    }
+    if (driver->limit_column.empty()) {
+      EXPECT_EQ(driver->few_limits.size(), driver->limits);
+      EXPECT_TRUE(driver->in_use_column.empty());
+      return;
+    }
+    EXPECT_EQ(driver->limit_column.size(), nodes_.rows());
+    EXPECT_EQ(driver->limit_column[row], limit);
+    EXPECT_TRUE(driver->few_limits.empty());
+    EXPECT_EQ(driver->in_use_column.size(), nodes_.rows());
+    if (all) {
+      EXPECT_EQ(driver->in_use_column[row], count) << name << " on row " << row;
     }
   }
 
   Random random_;
+  std::uint64_t node_names_;
   SymbolTable words_;
   NodeTable nodes_{words_};
   ClusterObjects objects_;
@@ -300,11 +336,34 @@ class RandomCluster {
 TEST(VolumesInUse, CountersEqualARecountAfterAnySequenceOfChanges) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    RandomCluster churn(seed);
+    RandomCluster churn(seed, 4);
     for (int step = 0; step < 150; ++step) {
       churn.Step();
       churn.Check(fmt::format("step {}", step));
       if (step % 10 == 0) churn.CheckOverlay();
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(VolumesInUse, CountersEqualARecountInColumnsInListsAndAfterEachChangeBetweenThem) {
+  constexpr std::uint64_t kPhases = 6;
+  constexpr std::uint64_t kStepsPerPhase = 300;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    RandomCluster churn(seed, 450);
+    churn.AddNodes(300);
+    for (std::uint64_t phase = 0; phase < kPhases; ++phase) {
+      const bool columns = phase % 2 == 1;
+      if (phase > 0) churn.SetCsiNodes(columns);
+      churn.Check(fmt::format("phase {} begins", phase));
+      for (std::uint64_t step = 0; step < kStepsPerPhase; ++step) {
+        churn.Step();
+        if (step % 50 == 0) churn.CheckOverlay();
+      }
+      churn.AddNodes(320 + 20 * phase);
+      churn.Check(fmt::format("phase {} ends with more nodes", phase));
+      EXPECT_EQ(churn.HasColumns("csi.example.com"), columns);
       if (::testing::Test::HasFailure()) return;
     }
   }
