@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.hpp"
 #include "kubernetes/api/csi_migration.hpp"
@@ -321,10 +322,7 @@ void VolumesInUse::Count(const CsiVolume& volume, Row row, int amount, RowCounts
   const bool before = (known.*what).At(row) > 0;
   (known.*what).Add(row, amount);
   const bool after = (known.*what).At(row) > 0;
-  if (before != after && (known.*other).At(row) == 0) {
-    driver.in_use.Add(row, after ? 1 : -1);
-    if (!driver.in_use_column.empty()) driver.in_use_column[row] += after ? 1 : -1;
-  }
+  if (before != after && (known.*other).At(row) == 0) AddInUse(driver, row, after ? 1 : -1);
   if (!known.used.empty() || !known.attached.empty()) return;
   volumes_.erase(entry);
   --driver.volumes;
@@ -335,6 +333,18 @@ std::int32_t VolumesInUse::Driver::LimitOf(Row row) const {
   if (!limit_column.empty()) return limit_column[row];
   const auto found = std::ranges::lower_bound(few_limits, row, {}, &std::pair<Row, std::int32_t>::first);
   return found == few_limits.end() || found->first != row ? kNoLimit : found->second;
+}
+
+std::int32_t VolumesInUse::Driver::InUseOn(Row row) const {
+  return in_use_column.empty() ? in_use_counts.At(row) : in_use_column[row];
+}
+
+void VolumesInUse::AddInUse(Driver& driver, Row row, std::int32_t amount) {
+  if (driver.in_use_column.empty()) {
+    driver.in_use_counts.Add(row, amount);
+  } else {
+    driver.in_use_column[row] += amount;
+  }
 }
 
 void VolumesInUse::SetLimit(Driver& driver, Row row, std::int32_t limit) {
@@ -359,16 +369,19 @@ void VolumesInUse::SetLimit(Driver& driver, Row row, std::int32_t limit) {
 
 void VolumesInUse::BuildColumns(Driver& driver) {
   driver.in_use_column.assign(nodes_.rows(), 0);
-  driver.in_use.ForEach([&](Row row, RowCounts::Count count) { driver.in_use_column[row] = count; });
+  std::exchange(driver.in_use_counts, {}).ForEach([&](Row row, RowCounts::Count count) {
+    driver.in_use_column[row] = count;
+  });
   driver.limit_column.assign(nodes_.rows(), kNoLimit);
   for (const auto& [row, limit] : std::exchange(driver.few_limits, {})) driver.limit_column[row] = limit;
 }
 
 void VolumesInUse::DropColumns(Driver& driver) {
   const std::vector<std::int32_t> limits = std::exchange(driver.limit_column, {});
-  driver.in_use_column = {};
+  const std::vector<std::int32_t> in_use = std::exchange(driver.in_use_column, {});
   for (Row row = 0; row < limits.size(); ++row) {
     if (limits[row] != kNoLimit) driver.few_limits.emplace_back(row, limits[row]);
+    if (in_use[row] != 0) driver.in_use_counts.Add(row, in_use[row]);
   }
 }
 

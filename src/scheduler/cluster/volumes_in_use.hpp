@@ -75,16 +75,17 @@ class VolumesInUse final : private PodObserver {
   // A CSINode may list any number of names with limits: a driver takes memory per node only if many nodes
   // have a limit, as nodes do for real drivers.
   struct Driver {
-    RowCounts in_use;  // by row: volumes in use or attached
     RowGroup installed;
     std::size_t limits = 0;   // number of rows with a limit
     std::size_t volumes = 0;  // number of volumes in use or attached
-    // The limits of few rows, in ascending order of the rows.
+    // With limits on few rows: these, in ascending order, and the volumes in use or attached. Else empty.
     std::vector<std::pair<Row, std::int32_t>> few_limits;
-    // Those of many rows, and `in_use`, by row; else empty.
+    RowCounts in_use_counts;
+    // With limits on many rows: both by row. Else empty.
     std::vector<std::int32_t> limit_column, in_use_column;
 
     std::int32_t LimitOf(Row row) const;  // kNoLimit: there is none
+    std::int32_t InUseOn(Row row) const;  // volumes in use or attached
   };
   CsiVolume Resolve(const api::PersistentVolumeClaim& claim) const;
   LookedUp LookUp(const api::Pod& pod, const api::Volume& volume) const;
@@ -166,6 +167,7 @@ class VolumesInUse final : private PodObserver {
   void SetMigrated(Row row, const api::CSINode& node, bool there);
   void SetDrivers(Row row, const api::CSINode* before, const api::CSINode* after);
   Row RowOf(const std::string& node) const { return nodes_.Find(node); }
+  static void AddInUse(Driver& driver, Row row, std::int32_t amount);
   void SetLimit(Driver& driver, Row row, std::int32_t limit);
   // The highest number of limits that are stored as a list.
   std::size_t MostFewLimits() const { return std::max<std::size_t>(64, nodes_.rows() / 8); }

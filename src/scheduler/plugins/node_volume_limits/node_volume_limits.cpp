@@ -31,7 +31,7 @@ bool HasCountable(const api::Pod& pod) { return std::ranges::any_of(pod.spec.vol
 void AddFull(const cluster::VolumesInUse::Driver& driver, std::int32_t count, const RowSet& rows,
              RowSet& out) {
   for (const auto& [row, limit] : driver.few_limits) {
-    if (rows.Has(row) && driver.in_use.At(row) + count > limit) out.Add(row);
+    if (rows.Has(row) && driver.in_use_counts.At(row) + count > limit) out.Add(row);
   }
   if (driver.limit_column.empty()) return;
   const RowSet::Blocks blocks = rows.blocks(driver.limit_column.size());
@@ -184,7 +184,7 @@ void NodeVolumeLimits::AddExceeded(const std::string& driver_name,
   full.ForEach([&](std::size_t index) {
     const Row row = static_cast<Row>(index);
     const std::int64_t more = std::ssize(of_driver) - used.At(row);
-    if (more > 0 && driver->in_use.At(row) + more > driver->LimitOf(row)) rejected.Add(row);
+    if (more > 0 && driver->InUseOn(row) + more > driver->LimitOf(row)) rejected.Add(row);
   });
 }
 
