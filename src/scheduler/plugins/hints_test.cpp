@@ -548,6 +548,7 @@ TEST_F(HintTest, WhatDependsOnTheEventOnlyIsComputedOnce) {
   repelled.raw().spec.pod_anti_affinity.emplace().required = {ToApp("db")};
   PodBuilder repelling = Placed("other");
   repelling.raw().spec.pod_anti_affinity.emplace().required = {ToApp("waiting")};
+  const std::unique_ptr<framework::Plugin> ports = cluster.Make<NodePorts>();
   const std::unique_ptr<framework::Plugin> restrictions = cluster.Make<VolumeRestrictions>();
   const std::unique_ptr<framework::Plugin> limits = cluster.Make<NodeVolumeLimits>();
   const std::unique_ptr<framework::Plugin> affinity = cluster.Make<InterPodAffinity>();
@@ -571,6 +572,12 @@ TEST_F(HintTest, WhatDependsOnTheEventOnlyIsComputedOnce) {
        PodWith("w", {ClaimVolume("c")}),
        kPodDeleted,
        {PodWith("g", {ClaimVolume("c")}).OnNode("n").Share(), nullptr},
+       {MakePod("g").OnNode("n").Share(), nullptr}},
+      {"ports of the deleted pod",
+       *ports,
+       MakePod("w").HostPort(80),
+       kPodDeleted,
+       {MakePod("g").HostPort(80).OnNode("n").Share(), nullptr},
        {MakePod("g").OnNode("n").Share(), nullptr}},
       {"limits of a CSINode",
        *limits,

@@ -1,29 +1,51 @@
 #include "scheduler/plugins/node_ports/node_ports.hpp"
 
 #include <algorithm>
+#include <string_view>
+#include <vector>
 
 #include "scheduler/cluster/prepare_pod.hpp"
+#include "scheduler/framework/event_cache.hpp"
 
 namespace berth::plugins {
 namespace {
 
 using cluster::AddressId;
 using cluster::HostPort;
+using cluster::PortId;
 using cluster::SymbolTable;
 
-// Whether a port of the pod that left its node conflicts with one of `wanted`, which is ascending. This is
-// evaluated for every waiting pod, and the other pod may have a hundred thousand ports: nothing is interned
-// or allocated.
-bool Frees(const api::Pod& gone, const std::vector<HostPort>& wanted, const SymbolTable& symbols) {
+// The host ports of a pod that left its node. Addresses are texts: one that only this pod had has no id.
+struct FreedPorts {
+  struct Port {
+    PortId port = 0;
+    std::string_view address;  // of the pod
+  };
+  std::vector<Port> ports;
+};
+
+FreedPorts PortsOf(const api::Pod& gone, const SymbolTable& symbols) {
+  FreedPorts freed;
+  if (!framework::IsBoundOrNominated(gone)) return freed;
+  cluster::AnyHostPort(gone, [&](const api::ContainerPort& port) {
+    freed.ports.push_back({symbols.FindPort(port.protocol, port.host_port), port.host_ip});
+    return false;
+  });
+  return freed;
+}
+
+// Whether one of the ports conflicts with one of `wanted`, which is ascending. This is evaluated for every
+// waiting pod, and the other pod may have a hundred thousand ports: nothing is interned or allocated, and
+// only the address of a port that both have is looked up.
+bool Frees(const FreedPorts& freed, const std::vector<HostPort>& wanted, const SymbolTable& symbols) {
   if (wanted.empty()) return false;
-  return cluster::AnyHostPort(gone, [&](const api::ContainerPort& port) {
-    const auto same = std::ranges::equal_range(wanted, symbols.FindPort(port.protocol, port.host_port), {},
-                                               &HostPort::port);
+  return std::ranges::any_of(freed.ports, [&](const FreedPorts::Port& port) {
+    const auto same = std::ranges::equal_range(wanted, port.port, {}, &HostPort::port);
     if (same.empty()) return false;
-    const AddressId address =
-        port.host_ip.empty() ? cluster::kAnyAddress : symbols.addresses.Find(port.host_ip);
     // Any address is the lowest id.
-    return address == cluster::kAnyAddress || same.front().address == cluster::kAnyAddress ||
+    if (port.address.empty() || same.front().address == cluster::kAnyAddress) return true;
+    const AddressId address = symbols.addresses.Find(port.address);
+    return address == cluster::kAnyAddress ||
            std::ranges::binary_search(same, address, {}, &HostPort::address);
   });
 }
@@ -47,13 +69,12 @@ void NodePorts::Filter(const framework::Attempt& attempt, const RowSet&, framewo
 
 std::vector<framework::EventRegistration> NodePorts::EventsToRegister() const {
   using namespace framework;
-  return {WhenAssignedPod(kDelete,
-                          [this](const cluster::PodInfo& pod, const api::Pod* gone, const api::Pod*) {
-                            return IsBoundOrNominated(*gone) && Frees(*gone, pod.use().ports, symbols_)
-                                       ? Hint::kQueue
-                                       : Hint::kSkip;
-                          }),
-          {EventResource::kNode, kAdd}};
+  const auto after_removal = [this](const cluster::PodInfo& pod, const EventObjects& objects) {
+    const auto freed =
+        ComputeOnce<FreedPorts>(objects, [&] { return PortsOf(*objects.Before<api::Pod>(), symbols_); });
+    return QueueIf(Frees(*freed, pod.use().ports, symbols_));
+  };
+  return {{EventResource::kAssignedPod, kDelete, after_removal}, {EventResource::kNode, kAdd}};
 }
 
 }  // namespace berth::plugins
