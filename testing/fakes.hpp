@@ -98,6 +98,7 @@ class FakeEventSink final : public ports::EventSink {
 class FakeLoop final : public framework::LoopExecutor {
  public:
   using Work = std::move_only_function<void()>;
+  MonoTime Now() const override { return MonoTime(now_); }
   WallTime WallNow() const override { return WallTime(std::chrono::hours(24 * 20000)) + now_; }
   void Post(Work work) override { posted_.push_back(std::move(work)); }
   MonoTime PostAfter(Duration delay, Work work) override {

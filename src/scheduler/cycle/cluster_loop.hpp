@@ -78,6 +78,7 @@ class ClusterLoop final : public framework::LoopExecutor {
   bool RunOnce(Handler& handler);
   MonoTime PostAfter(Duration delay, std::move_only_function<void()> work) override;
   void PostAt(MonoTime due, std::move_only_function<void()> work) override;
+  MonoTime Now() const override { return clock_.Now(); }
   WallTime WallNow() const override { return clock_.WallNow(); }
   TimerQueue& timers() { return timers_; }
   // Whether there is posted work whose origin is neither outside nor a command.

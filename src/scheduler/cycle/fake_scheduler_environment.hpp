@@ -13,6 +13,21 @@
 
 namespace berth::cycle {
 
+// A clock whose time of day differs from that of another one.
+class ShiftedClock final : public Clock {
+ public:
+  explicit ShiftedClock(const Clock& clock) : clock_(clock) {}
+  MonoTime Now() const override { return clock_.Now(); }
+  WallTime WallNow() const override { return clock_.WallNow() + shift_; }
+  BootTime BootNow() const override { return clock_.BootNow(); }
+  // Forward; back if negative.
+  void SetWallClock(Duration by) { shift_ += by; }
+
+ private:
+  const Clock& clock_;
+  Duration shift_{};
+};
+
 // Members are declared in dependency order. `engine` and `scheduler` are null until Build.
 struct SchedulerEnvironment {
   // Replaces engine and scheduler.
@@ -63,7 +78,8 @@ struct SchedulerEnvironment {
   metrics::Registry metrics;
   berth::testing::FakeApiWriter api;
   berth::testing::FakeEventSink events;
-  ClusterLoop loop{clock};
+  ShiftedClock loop_clock{clock};
+  ClusterLoop loop{loop_clock};
   ServicesProxy services;
   std::unique_ptr<assembly::Engine> engine;
   std::unique_ptr<Scheduler> scheduler;

@@ -193,6 +193,24 @@ TEST_F(GroupReservationTest, AReservationExpires) {
   EXPECT_THAT(Bound(), UnorderedElementsAre("s"));
 }
 
+TEST_F(GroupReservationTest, AReservationLastsAsLongWhenTheTimeOfDayIsSet) {
+  const struct {
+    const char* what;
+    seconds by;
+  } rows[] = {{"forward", seconds(7200)}, {"back", seconds(-14400)}};
+  AddGang(2);
+  LetTheGangWait();
+  for (const auto& row : rows) {
+    loop_clock.SetWallClock(row.by);
+    for (int minute = 0; minute < 15; ++minute) Wait(seconds(60));
+  }
+  AddSingle("s");
+  End("r0");
+  EXPECT_THAT(Bound(), IsEmpty()) << "it lasts for an hour";
+  for (int minute = 0; minute < 31; ++minute) Wait(seconds(60));
+  EXPECT_THAT(Bound(), UnorderedElementsAre("s"));
+}
+
 TEST_F(GroupReservationTest, PodsOfHigherPriorityAndOfDaemonSetsMayUseReservedNodes) {
   AddGang(4);
   LetTheGangWait();

@@ -76,6 +76,7 @@ CopyConfig ConfigOfCopy(const config::SchedulerConfig& config, const runtime::Re
 class ClusterCopy::ClockOnly final : public framework::NoLoop {
  public:
   explicit ClockOnly(const Clock& clock) : clock_(clock) {}
+  MonoTime Now() const override { return clock_.Now(); }
   WallTime WallNow() const override { return clock_.WallNow(); }
 
  private:

@@ -7,7 +7,7 @@
 
 namespace berth::framework {
 
-// Drops all work: there is no loop. Thread-safe if WallNow is.
+// Drops all work: there is no loop. Thread-safe if Now and WallNow are.
 class NoLoop : public LoopExecutor {
  public:
   void Post(std::move_only_function<void()>) override {}
@@ -22,6 +22,7 @@ class NoLoop : public LoopExecutor {
 class NoLoopAt final : public NoLoop {
  public:
   explicit NoLoopAt(WallTime now) : now_(now) {}
+  MonoTime Now() const override { return {}; }
   WallTime WallNow() const override { return now_; }
 
  private:

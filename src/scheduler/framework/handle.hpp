@@ -80,6 +80,8 @@ class LoopExecutor {
   virtual MonoTime PostAfter(Duration delay, std::move_only_function<void()> work) = 0;
   // Like Post, at a time that an earlier PostAfter returned: for state that is restored. Loop's thread only.
   virtual void PostAt(MonoTime due, std::move_only_function<void()> work) = 0;
+  // For durations: the time of day may be set forward and back. Loop's thread only.
+  virtual MonoTime Now() const = 0;
   // The time of day, for comparison with time stamps of objects. Loop's thread only.
   virtual WallTime WallNow() const = 0;
   // Post for callbacks that may outlive the loop.

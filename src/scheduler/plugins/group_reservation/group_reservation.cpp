@@ -107,7 +107,7 @@ bool GroupReservation::HasWaited(const QueuedGroup& group) const {
       EndOfWait(group.key) != End::kNone || group.attempt_started - group.first_attempt_ready < wait_)
     return false;
   const auto postponed = state_->postponed.find(group.key);
-  return postponed == state_->postponed.end() || postponed->second <= handle_.loop.WallNow();
+  return postponed == state_->postponed.end() || postponed->second <= handle_.loop.Now();
 }
 
 bool GroupReservation::IsNext(const QueuedGroup& group) {
@@ -163,11 +163,11 @@ void GroupReservation::Keep(const QueuedGroup& group, std::span<const GroupPostF
   std::ranges::sort(rows);
   rows.erase(std::ranges::unique(rows).begin(), rows.end());
   ReservedNodes reserved{
-      .key = group.key, .priority = group.priority, .until = handle_.loop.WallNow() + duration_, .nodes = {}};
+      .key = group.key, .priority = group.priority, .ends = handle_.loop.Now() + duration_, .nodes = {}};
   for (const Row row : rows) reserved.nodes.push_back(handle_.nodes.name_id(row));
   Emit(group, ports::Event::Type::kNormal, "NodesReserved",
        fmt::format("{} node(s) are reserved for {} until {}", rows.size(), group.key,
-                   FormatTime(reserved.until)));
+                   FormatTime(handle_.loop.WallNow() + duration_)));
   state_->line.Remove(group.key);
   state_->reservations.Add(std::move(reserved));
   Report();
@@ -200,7 +200,7 @@ void GroupReservation::Filter(const framework::Attempt& attempt, const RowSet&,
 GroupReservation::End GroupReservation::EndOf(const ReservedNodes& reserved) const {
   const End end = EndOfWait(reserved.key);
   if (end != End::kNone) return end;
-  return reserved.until <= handle_.loop.WallNow() ? End::kExpired : End::kNone;
+  return reserved.ends <= handle_.loop.Now() ? End::kExpired : End::kNone;
 }
 
 GroupReservation::End GroupReservation::EndOfWait(const std::string& key) const {
@@ -242,7 +242,7 @@ void GroupReservation::CheckPeriodically() {
 // Entries of deleted groups and those whose time has passed are removed, so there are at most as many as
 // groups.
 void GroupReservation::Postpone(const std::string& key) {
-  const WallTime now = handle_.loop.WallNow();
+  const MonoTime now = handle_.loop.Now();
   state_->line.Remove(key);
   erase_if(state_->postponed, [&](const auto& entry) {
     return entry.second <= now || handle_.groups.Find(entry.first) == nullptr;

@@ -81,18 +81,18 @@ class GroupReservation final : public framework::FilterPlugin,
   struct State {
     Reservations reservations;
     ReservationLine line;
-    TextMap<WallTime> postponed;  // groups that get no reservation before this time
+    TextMap<MonoTime> postponed;  // groups that get no reservation before this time
     SizeShare reported;
   };
   struct Saved {
     Reservations::Saved reservations;
     std::vector<ReservationLine::Saved> line;
-    std::vector<std::pair<std::string, WallTime>> postponed;
+    std::vector<std::pair<std::string, MonoTime>> postponed;
     std::optional<MonoTime> check_later;  // when it is due
     static void VisitFields(auto& self, auto&& visit) {
       visit("reservations", self.reservations);
       visit("line", self.line);
-      visit("postponed", self.postponed);
+      visit("postponedTo", self.postponed);
       visit("checkLater", self.check_later);
     }
   };

@@ -57,8 +57,7 @@ Reservations::Saved Reservations::Save(const cluster::NodeTable& nodes) {
   for (ReservedNodes& entry : entries_) {
     std::erase_if(entry.nodes,
                   [&](const cluster::NodeNameId name) { return nodes.Find(name) == cluster::kNoRow; });
-    Saved::OfGroup& to =
-        saved.groups.emplace_back(Saved::OfGroup{entry.key, entry.priority, entry.until, {}});
+    Saved::OfGroup& to = saved.groups.emplace_back(Saved::OfGroup{entry.key, entry.priority, entry.ends, {}});
     for (const cluster::NodeNameId name : entry.nodes) to.nodes.push_back(nodes.name(nodes.Find(name)));
   }
   return saved;
@@ -68,7 +67,7 @@ Expected<void> Reservations::Restore(const Saved& saved, const cluster::NodeTabl
   entries_.clear();
   for (const Saved::OfGroup& from : saved.groups) {
     if (Find(from.key) != nullptr) return Invalid(fmt::format("group {}: it has two reservations", from.key));
-    ReservedNodes& entry = entries_.emplace_back(ReservedNodes{from.key, from.priority, from.until, {}});
+    ReservedNodes& entry = entries_.emplace_back(ReservedNodes{from.key, from.priority, from.ends, {}});
     for (const std::string& name : from.nodes) {
       const cluster::Row row = nodes.Find(name);
       if (row == cluster::kNoRow) return Invalid(fmt::format("node {}: it does not exist", name));

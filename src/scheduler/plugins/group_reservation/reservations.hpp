@@ -18,7 +18,7 @@ namespace berth::plugins {
 struct ReservedNodes {
   std::string key;  // of the group, "namespace/name"
   std::int32_t priority = 0;
-  WallTime until;  // it ends then at the latest
+  MonoTime ends;  // at the latest
   std::vector<cluster::NodeNameId> nodes;
 };
 
@@ -59,12 +59,12 @@ class Reservations {
     struct OfGroup {
       std::string key;
       std::int32_t priority = 0;
-      WallTime until;
+      MonoTime ends;
       std::vector<std::string> nodes;  // names
       static void VisitFields(auto& self, auto&& visit) {
         visit("key", self.key);
         visit("priority", self.priority);
-        visit("until", self.until);
+        visit("ends", self.ends);
         visit("nodes", self.nodes);
       }
     };
