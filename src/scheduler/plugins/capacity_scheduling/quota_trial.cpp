@@ -8,7 +8,9 @@ void QuotaTrial::Add(const api::Pod& pod) {
   Change& change = ChangeIn(ns);
   Toggle(change, pod.metadata.uid);
   const QuotaAmounts* const counted = ledger_->CountedFor(pod);
-  change.used += counted != nullptr ? *counted : QuotaRequestOf(pod);
+  const QuotaAmounts amounts = counted != nullptr ? *counted : QuotaRequestOf(pod);
+  change.used += amounts;
+  total_used_ += amounts;
 }
 
 void QuotaTrial::Remove(const api::Pod& pod) {
@@ -17,7 +19,9 @@ void QuotaTrial::Remove(const api::Pod& pod) {
   Change& change = ChangeIn(ns);
   Toggle(change, pod.metadata.uid);
   const QuotaAmounts* const counted = ledger_->CountedFor(pod);
-  change.used -= counted != nullptr ? *counted : QuotaRequestOf(pod);
+  const QuotaAmounts amounts = counted != nullptr ? *counted : QuotaRequestOf(pod);
+  change.used -= amounts;
+  total_used_ -= amounts;
 }
 
 bool QuotaTrial::Counts(const api::Pod& pod) const {
@@ -59,13 +63,11 @@ bool QuotaTrial::OverMaxWith(const std::string& ns, const QuotaAmounts& more) co
 }
 
 bool QuotaTrial::TotalOverMinWith(const QuotaAmounts& more) const {
-  QuotaAmounts used = ledger_->total_used();
-  for (const auto& [ns, change] : changes_) {
-    used -= ledger_->UsedIn(ns);
-    used += change.used;
-  }
-  used += more;
-  return Exceeds(used, {}, ledger_->total_min(), Quota::kUnlistedMin);
+  // Unlike the amounts of one namespace, all scalars are compared, as in scheduler-plugins: those of both
+  // sides.
+  const QuotaAmounts& min = ledger_->total_min();
+  return Exceeds(total_used_, more, min, Quota::kUnlistedMin) ||
+         Exceeds(more, total_used_, min, Quota::kUnlistedMin);
 }
 
 }  // namespace berth::plugins

@@ -12,7 +12,7 @@ namespace berth::plugins {
 // A value of the cycle state: a copy has changes of its own. Valid until the ledger changes.
 class QuotaTrial {
  public:
-  explicit QuotaTrial(const QuotaLedger& ledger) : ledger_(&ledger) {}
+  explicit QuotaTrial(const QuotaLedger& ledger) : ledger_(&ledger), total_used_(ledger.total_used()) {}
 
   // The pod is added to a node, or removed from it. No effect if it counts already, or does not count, or if
   // its namespace has no quota.
@@ -45,6 +45,7 @@ class QuotaTrial {
 
   const QuotaLedger* ledger_;
   std::map<std::string, Change, std::less<>> changes_;  // by namespace
+  QuotaAmounts total_used_;                             // of all namespaces, with the changes
 };
 
 }  // namespace berth::plugins
