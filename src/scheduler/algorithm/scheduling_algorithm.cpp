@@ -590,12 +590,11 @@ void SchedulingAlgorithm::RecordScores(Context& context) const {
   AttemptRecord& record = context.record();
   record.scored = true;
   record.base_total = plugins.empty() && extenders_->empty() ? 1 : 0;
-  std::vector<record::Scores> scores;
-  scores.reserve(plugins.size());
+  boost::container::small_vector<record::ScoresView, 8> scores;
   for (const std::size_t i : context.profile.scores_by_name()) {
     if (buffers.skipped.Has(i)) continue;
     const auto& [plugin, weight] = plugins[i];
-    record::Scores& kept = scores.emplace_back();
+    record::ScoresView& kept = scores.emplace_back();
     kept.plugin = plugin->Name();
     kept.weight = weight;
     if (options_.explanations) {
@@ -606,10 +605,10 @@ void SchedulingAlgorithm::RecordScores(Context& context) const {
     if (column.uniform()) {
       kept.uniform = static_cast<std::uint8_t>(column.uniform_value());
     } else {
-      kept.values.assign(column.bytes().begin(), column.bytes().end());
+      kept.values = column.bytes();
     }
   }
-  record.scores = std::move(scores);
+  record.scores = record::ScoreSnapshot(scores, record.feasible);
 }
 
 void SchedulingAlgorithm::ChooseBest(Context& context) {

@@ -303,7 +303,10 @@ TEST(RecordRing, TheSizeIncludesAllPartsOfARecord) {
   AttemptRecord record;
   const std::size_t empty = record.Bytes();
   record.all = First(6400);
-  record.scores = {{"A", 1, 0, std::vector<std::uint8_t>(1000)}};
+  std::vector<std::uint8_t> scores(1000);
+  scores[0] = 100;
+  scores[1] = 1;
+  record.scores = {{"A", 1, 0, scores}};
   record.extenders.unknown_node_reasons.push_back(std::string(500, 'x'));
   EXPECT_GE(record.Bytes(), empty + 800 + 1000 + 500);
 }

@@ -8,12 +8,6 @@ namespace {
 // Rows of their own: the loop may change rows as soon as it believes to be their only user.
 SharedRows Own(const SharedRows& rows) { return RowSet(rows.get()); }
 
-std::vector<Scores> Expanded(const AttemptRecord& record) {
-  std::vector<Scores> all;
-  for (const ScoreSnapshot::OfPlugin& plugin : record.scores.plugins()) all.push_back(plugin.Expanded());
-  return all;
-}
-
 }  // namespace
 
 std::unique_ptr<const DetachedRecord> Detach(const AttemptRecord& record, const framework::Reasons& reasons) {
@@ -28,7 +22,7 @@ std::unique_ptr<const DetachedRecord> Detach(const AttemptRecord& record, const 
         {rejection.plugin, detached->reasons.Intern(reasons.Text(rejection.reason)), Own(rejection.rows)});
   }
   copy.rejections = std::move(rejections);
-  copy.scores = Expanded(record);
+  copy.scores = record.scores.Detached();
   return detached;
 }
 

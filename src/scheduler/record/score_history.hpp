@@ -1,16 +1,20 @@
 // Scores of all plugins for all rows, as stored in records.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <ranges>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "base/row_set.hpp"
 #include "kubernetes/api/cow_ptr.hpp"
 #include "scheduler/framework/score_parts.hpp"
+#include "scheduler/record/packed_scores.hpp"
 
 namespace berth::record {
 
@@ -21,6 +25,15 @@ struct Scores {
   std::uint8_t uniform = 0;                       // the score of every feasible row, if values is empty
   std::vector<std::uint8_t> values;               // by row
   api::CowList<framework::ScorePart> parts = {};  // components; for explanations only
+};
+
+// The same without the values' memory.
+struct ScoresView {
+  std::string_view plugin;
+  std::int64_t weight = 1;
+  std::uint8_t uniform = 0;
+  std::span<const std::uint8_t> values;
+  api::CowList<framework::ScorePart> parts = {};
 };
 
 // The scores of all plugins in one attempt: owned by the record, or a version of scores that many records
@@ -34,38 +47,33 @@ class ScoreSnapshot {
       std::uint32_t row;
       std::uint8_t score;
     };
-    Scores scores;
+    std::string_view plugin;
+    std::int64_t weight = 1;
+    api::CowList<framework::ScorePart> parts = {};
+    PackedScores scores = {};
     std::vector<Change> changes = {};
   };
+  static constexpr std::size_t kUsualPlugins = 8;  // with scores in one attempt
   struct Sheet {
-    std::vector<std::shared_ptr<const Page>> pages = {};
+    boost::container::small_vector<std::shared_ptr<const Page>, kUsualPlugins> pages = {};
     std::size_t bytes = 0;  // a record's share of the memory
   };
+  struct OwnPages;
 
  public:
   // The scores of one plugin.
   class OfPlugin {
    public:
     OfPlugin(const Page& page, std::uint64_t version) : page_(page), version_(version) {}
-    std::string_view plugin() const { return page_.scores.plugin; }
-    std::int64_t weight() const { return page_.scores.weight; }
-    bool uniform() const { return page_.scores.values.empty(); }  // equal for all rows
-    const api::CowList<framework::ScorePart>& parts() const { return page_.scores.parts; }
-    // Searches the log of changes; linear in its length.
+    std::string_view plugin() const { return page_.plugin; }
+    std::int64_t weight() const { return page_.weight; }
+    const api::CowList<framework::ScorePart>& parts() const { return page_.parts; }
+    // The score of a feasible row. Searches the log of changes; linear in its length.
     std::uint8_t operator[](std::size_t row) const {
-      if (uniform()) return page_.scores.uniform;
       for (const Page::Change& change : page_.changes | std::views::reverse) {
         if (change.row == row && change.version <= version_) return change.score;
       }
-      return page_.scores.values[row];
-    }
-    // A copy with all changes applied. Linear in the rows and the log.
-    Scores Expanded() const {
-      Scores all = page_.scores;
-      for (const Page::Change& change : page_.changes) {
-        if (change.version <= version_) all.values[change.row] = change.score;
-      }
-      return all;
+      return page_.scores[row];
     }
 
    private:
@@ -74,8 +82,11 @@ class ScoreSnapshot {
   };
 
   ScoreSnapshot() = default;
-  ScoreSnapshot(std::vector<Scores> own);  // implicit conversion is intended
-  ScoreSnapshot(std::initializer_list<Scores> own) : ScoreSnapshot(std::vector<Scores>(own)) {}
+  // A copy of these scores. `feasible`: the rows whose scores will be read.
+  ScoreSnapshot(std::span<const ScoresView> scores, const RowSet& feasible);
+  ScoreSnapshot(std::initializer_list<Scores> scores);  // all rows will be read
+  // A copy that shares nothing that the writer changes, for another thread. Linear in the scores and the log.
+  ScoreSnapshot Detached() const;
 
   // The plugins in the order in which they were given.
   auto plugins() const {
@@ -88,6 +99,8 @@ class ScoreSnapshot {
 
  private:
   friend class ScoreHistory;
+  void Keep(const std::shared_ptr<OwnPages>& own);
+
   std::shared_ptr<const Sheet> sheet_;
   std::uint64_t version_ = 0;
 };
@@ -118,6 +131,7 @@ class ScoreHistory {
     Scores now;
     std::shared_ptr<ScoreSnapshot::Page> page = nullptr;  // null: no version includes the current values yet
   };
+  static std::shared_ptr<ScoreSnapshot::Page> PageOf(const Scores& scores);
   void Note(Column& column, std::size_t row, std::uint8_t score);
   void Rewrite(Column& column);
 
