@@ -32,6 +32,7 @@ class SymbolScope {
 
   // As the functions of SymbolTable.
   LabelKeyId InternKey(std::string_view key);
+  // The key must be permanent or interned by this scope.
   LabelId InternLabel(LabelKeyId key, std::string_view value);
   ResourceId InternResource(std::string_view name);
   NodeNameId InternNodeName(std::string_view name);

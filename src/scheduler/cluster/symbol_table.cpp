@@ -9,9 +9,9 @@
 namespace berth::cluster {
 namespace {
 
-std::string LabelText(const std::string& key, std::string_view value) {
-  std::string text = key;
-  text += '\n';
+// Keys can be long, and a term can list a hundred thousand values of one.
+std::string LabelText(LabelKeyId key, std::string_view value) {
+  std::string text(reinterpret_cast<const char*>(&key.value), sizeof key.value);
   text += value;
   return text;
 }
@@ -37,7 +37,7 @@ SymbolTable::~SymbolTable() = default;
 LabelKeyId SymbolTable::InternKey(std::string_view key) { return keys_.Intern(key); }
 
 LabelId SymbolTable::InternLabel(LabelKeyId key, std::string_view value) {
-  const std::string text = LabelText(KeyText(key), value);
+  const std::string text = LabelText(key, value);
   if (const LabelId known = label_texts_.Find(text); label_texts_.IsPermanent(known)) return known;
   BERTH_CHECK(keys_.IsPermanent(key), KeyText(key));
   const LabelId id = label_texts_.Intern(text);
@@ -51,7 +51,7 @@ void SymbolTable::SetLabel(LabelId id, LabelKeyId key, std::string_view value) {
 }
 
 LabelId SymbolTable::FindLabel(LabelKeyId key, std::string_view value) const {
-  return label_texts_.Find(LabelText(KeyText(key), value));
+  return label_texts_.Find(LabelText(key, value));
 }
 
 ResourceId SymbolTable::InternResource(std::string_view name) {
@@ -141,7 +141,7 @@ SymbolScope::~SymbolScope() { symbols_.Release(references_); }
 LabelKeyId SymbolScope::InternKey(std::string_view key) { return Use(symbols_.keys_, key, references_.keys); }
 
 LabelId SymbolScope::InternLabel(LabelKeyId key, std::string_view value) {
-  const std::string text = LabelText(symbols_.KeyText(key), value);
+  const std::string text = LabelText(key, value);
   const LabelId id = Use(symbols_.label_texts_, text, references_.labels);
   // Of a permanent label, key and number are known.
   if (!symbols_.label_texts_.IsPermanent(id)) symbols_.SetLabel(id, key, value);

@@ -117,8 +117,9 @@ class SymbolTable {
   static void ForEachKind(Table& table, const SymbolReferences& references, Visit&& visit);
 
   CountedInterner<LabelKeyTag> keys_;
-  CountedInterner<LabelTag> label_texts_;  // "key\nvalue"
-  std::vector<Label> labels_;              // by LabelId
+  // The id of the key, then the value. What uses a label uses its key, so that the id stays that of the key.
+  CountedInterner<LabelTag> label_texts_;
+  std::vector<Label> labels_;  // by LabelId
   std::vector<std::vector<LabelId>> labels_of_key_;
   const std::vector<LabelId> no_labels_;
   CountedInterner<ResourceTag> resources_;
