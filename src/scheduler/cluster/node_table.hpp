@@ -73,9 +73,9 @@ class NodeTable {
   // added, changed or removed. Nodes and pods may name any number of resources: only those that a node has
   // and that were read take memory per node, until no node has them.
   std::span<const std::int64_t> allocatable(ResourceId resource) const;
-  std::span<const double> inverse_allocatable(
-      ResourceId resource) const;  // SmallInverse (base/reciprocal.hpp)
   std::span<const std::int64_t> requested(ResourceId resource) const;
+  // Likewise: SmallInverse (base/reciprocal.hpp) of the allocatable amount.
+  std::span<const double> inverse_allocatable(ResourceId resource) const;
   // The requested amount on one row, also of a resource that no node has.
   std::int64_t RequestedOn(Row row, ResourceId resource) const;
   // The number of resources that take memory per node.

@@ -77,7 +77,8 @@ struct ClusterEvent {
 };
 
 class EventCache;
-// The object of an event (api::Pod, api::Node, ...) before and after. Both are null: a wildcard event.
+// The object of an event (api::Pod, api::Node, ...) before and after. Both are null: a wildcard event, or one
+// of a DeviceTaintRule, whose resource is kResourceSlice; no hint is called for it.
 struct EventObjects {
   std::shared_ptr<const void> before;      // null: created
   std::shared_ptr<const void> after;       // null: deleted

@@ -19,10 +19,10 @@ namespace berth::framework {
 
 // How far the search for nodes of a pod group has come.
 struct PlacementProgress {
-  bool begun = false;         // a member was tried in this cycle
   std::size_t remaining = 0;  // members that have not been tried in this cycle
   std::size_t scheduled = 0;  // members that have a node, from this cycle and from earlier ones
   std::span<const api::Pod* const> placed = {};  // those from this cycle; valid during the call
+  bool begun = false;                            // a member was tried in this cycle
 };
 // Called in the cycle of a pod group, before the first member and after each one. Success: the group can be
 // scheduled; it must stay so for the remaining members. Wait: it can be, if more members find a node.

@@ -131,7 +131,7 @@ TEST_F(GangsPermitTest, MinResourcesAreComparedBeforeTheFirstMember) {
   group.external = std::make_shared<const api::PodGroup::External>(std::move(rules));
   EXPECT_EQ(plugin->PlacementFeasible(group, {.remaining = 2}).Message(),
             "minResources are not free: cpu: 1 (free: 0m)");
-  EXPECT_EQ(plugin->PlacementFeasible(group, {.begun = true, .remaining = 2}).code, framework::Code::kWait)
+  EXPECT_EQ(plugin->PlacementFeasible(group, {.remaining = 2, .begun = true}).code, framework::Code::kWait)
       << "a member has failed";
 }
 
