@@ -555,23 +555,6 @@ TEST(Dump, IgnoresObjectsOfOtherGroupsWithTheSameKind) {
   EXPECT_EQ(dump.Of<ElasticQuota>().size(), 1U);
 }
 
-TEST(Dump, AQuotaIsReadByTheSchedulerOfItsProject) {
-  const std::vector<std::string> namespaces = {"elasticquotas.scheduling.x-k8s.io"};
-  const std::vector<std::string> tree = {"x.example.com", "elasticquotas.scheduling.sigs.k8s.io"};
-  Dump dump;
-  for (const auto& [group, name] :
-       {std::pair("scheduling.x-k8s.io", "a"), {"scheduling.sigs.k8s.io", "b"}, {"", "c"}}) {
-    const std::string object = fmt::format(R"({{"metadata": {{"name": "{}", "namespace": "n"}}}})", name);
-    ASSERT_TRUE(dump.Add({"ElasticQuota", group, object, ""}));
-  }
-  EXPECT_TRUE(dump.ReadsQuota("n/a", namespaces));
-  EXPECT_FALSE(dump.ReadsQuota("n/a", tree));
-  EXPECT_FALSE(dump.ReadsQuota("n/b", namespaces));
-  EXPECT_TRUE(dump.ReadsQuota("n/b", tree));
-  EXPECT_TRUE(dump.ReadsQuota("n/c", namespaces)) << "without an apiVersion";
-  EXPECT_FALSE(dump.ReadsQuota("n/a", {}));
-}
-
 TEST(Dump, QuotasOfTwoProjectsDoNotReplaceEachOther) {
   const auto quota = [](std::string_view min) {
     return fmt::format(

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <type_traits>
 
 #include "kubernetes/api/api_versions.hpp"
@@ -58,12 +57,6 @@ Expected<void> Dump::CheckQuotaGroup(const std::string& key, std::string_view gr
       "metadata.name: \"{}\" is also an ElasticQuota of {}, which is kept; expected quotas of one group, got "
       "{}, too: leave out those that the scheduler does not read ({} with hierarchy: Koordinator)",
       key, known, group, kKoordinatorGroup));
-}
-
-bool Dump::ReadsQuota(const std::string& key, const std::vector<std::string>& requested) const {
-  const auto group = quota_groups_.find(key);
-  return group == quota_groups_.end() ||
-         std::ranges::find(requested, "elasticquotas." + group->second) != requested.end();
 }
 
 template <class T>

@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "kubernetes/api/decode.hpp"
 #include "kubernetes/api/objects.hpp"
@@ -30,9 +29,6 @@ class Dump {
   const Objects<T>& Of() const {
     return std::get<Objects<T>>(objects_);
   }
-  // Whether a scheduler reads the ElasticQuota with this key. `requested`: what its plugins request, such as
-  // "elasticquotas.scheduling.x-k8s.io". A quota without an apiVersion is that of any project.
-  bool ReadsQuota(const std::string& key, const std::vector<std::string>& requested) const;
 
  private:
   template <class T>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <concepts>
 
 #include "scheduler/assembly/fill_engine.hpp"
 #include "scheduler/assembly/loaded_cluster.hpp"
@@ -35,12 +34,8 @@ void Explainer::FillCluster() {
   ClusterContents contents{.nodes = {}, .pods = input_->pods(), .others = {}};
   for (const auto& [name, node] : input_->nodes()) contents.nodes.push_back(node);
   api::AllKinds::ForEach([&]<class T>() {
-    for (const auto& [key, object] : input_->others().Of<T>()) {
-      if constexpr (std::same_as<T, api::ElasticQuota>) {
-        if (!input_->others().ReadsQuota(key, engine_->handle().requested_resources)) continue;
-      }
+    for (const auto& [key, object] : input_->others().Of<T>())
       contents.others.emplace_back(ports::Change<T>{nullptr, object});
-    }
   });
   FillEngine(*engine_, *evaluator_, std::move(contents));
 }

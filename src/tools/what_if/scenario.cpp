@@ -90,12 +90,7 @@ void Scenario::LoadObjects(std::vector<std::string>& notes) {
   for (const auto& [name, node] : parts_.objects.nodes()) api.Put(api::Node(*node));
   api::AllKinds::ForEach([&]<class T>() {
     if constexpr (!std::same_as<T, api::Pod> && !std::same_as<T, api::Node>) {
-      for (const auto& [key, object] : parts_.objects.others().Of<T>()) {
-        if constexpr (std::same_as<T, api::ElasticQuota>) {
-          if (!parts_.objects.others().ReadsQuota(key, engine().handle().requested_resources)) continue;
-        }
-        api.Put(T(*object));
-      }
+      for (const auto& [key, object] : parts_.objects.others().Of<T>()) api.Put(T(*object));
     }
   });
   std::size_t deleting = 0;

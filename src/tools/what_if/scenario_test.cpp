@@ -298,13 +298,6 @@ TEST(Scenario, APodWithinTheMinimumOfItsQuotaPreemptsABorrower) {
   Question plain(dump);
   plain.Apply(AddPods{file.path(), std::nullopt});
   EXPECT_EQ(plain.Outcomes(), (Texts{"mine waits"}));
-  // The scheduler does not read Koordinator's quotas: they limit nothing.
-  Question tree(NodeText("a", 8) +
-                    "---\n{apiVersion: scheduling.sigs.k8s.io/v1alpha1, kind: ElasticQuota, metadata: {name: "
-                    "root, namespace: other}, spec: {min: {cpu: 1}, max: {cpu: 1}}}\n",
-                *config);
-  tree.Apply(AddPods{file.path(), std::nullopt});
-  EXPECT_EQ(tree.Outcomes(), (Texts{"mine on a"}));
 }
 
 TEST(Scenario, TheReplicasOfADeploymentAreSpreadByItsConstraints) {
