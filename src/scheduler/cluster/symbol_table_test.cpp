@@ -203,5 +203,17 @@ TEST(SymbolTable, SymbolsOfLivingPodsKeepTheirTextsWhileOthersComeAndGo) {
   EXPECT_FALSE(symbols.HasLeases());
 }
 
+TEST(SymbolTable, AnotherKeyThatGetsTheIdOfARemovedOneHasNoneOfItsLabels) {
+  SymbolTable symbols;
+  PodInfo pod = PreparePod(MakePod().Selecting("before", "a"), symbols);
+  const LabelKeyId key = symbols.FindKey("before");
+  pod = {};
+  symbols.ReleaseUnused();
+  pod = PreparePod(MakePod().Selecting("after", "b"), symbols);
+  ASSERT_EQ(symbols.FindKey("after"), key);
+  EXPECT_TRUE(symbols.FindLabel(key, "b").known());
+  EXPECT_FALSE(symbols.FindLabel(key, "a").known());
+}
+
 }  // namespace
 }  // namespace berth::cluster

@@ -250,7 +250,7 @@ void EquivalenceClass::CollectColumns() {
     if (!history_.uniform(place)) {
       const std::vector<std::uint8_t>& values = history_.now(place).values;
       totalled_.push_back({values, part.weight});
-      column_bytes_ += 2 * values.size();  // twice, because records keep a copy
+      column_bytes_ += 2 * values.size();  // twice: records keep a packed copy, of at most this size
     }
     if (!part.raw.uniform()) column_bytes_ += part.raw.values().size_bytes() + part.raw.bytes().size();
   }

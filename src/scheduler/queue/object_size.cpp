@@ -12,6 +12,7 @@
 #include "kubernetes/api/elastic_quota.hpp"
 #include "kubernetes/api/node_resource_topology.hpp"
 #include "kubernetes/api/objects.hpp"
+#include "scheduler/cluster/prepare_pod.hpp"
 
 namespace berth::queue {
 namespace {
@@ -35,14 +36,17 @@ class ObjectMeter {
     size_.bytes += sizeof(T) + kBlock;
     Add(*object);
   }
+  // The bytes of parts.
+  template <class... Parts>
+  static std::size_t BytesOf(const Parts&... parts) {
+    ObjectMeter meter;
+    meter.All(parts...);
+    return meter.size_.bytes;
+  }
 
  private:
   static constexpr std::size_t kBlock = 16;   // of the allocator and for the count of users
   static constexpr std::size_t kInside = 15;  // characters that a text stores without a block
-  // A compiled affinity term has a block, an entry of a pool, a symbol and its lease, and a clause in the
-  // conjunction of all terms, each with a text; the written one may have nothing but a topology key.
-  static constexpr std::size_t kPerTerm = 1024;
-  static constexpr std::size_t kPerDisk = 256;  // by name, with two lists of rows; RBD: per monitor
 
   template <class... Parts>
   void All(const Parts&... parts) {
@@ -141,25 +145,6 @@ class ObjectMeter {
   void Add(const api::Pod& pod) {
     const auto& [metadata, spec, status, text] = pod;
     All(metadata, spec, status, text);
-    size_.computed += ComputedFrom(pod);
-  }
-  // Texts are stored up to three times: the selector of a required term in the term and in the conjunction of
-  // all terms, and labels and selectors as keys of pools.
-  static std::size_t ComputedFrom(const api::Pod& pod) {
-    const api::PodSpec& spec = pod.spec;
-    std::size_t disks = spec.volumes.size();
-    for (const api::Volume& volume : spec.volumes) disks += volume.rbd ? volume.rbd->monitors.size() : 0;
-    return 3 * BytesOf(pod.metadata.labels, spec.pod_affinity, spec.pod_anti_affinity, spec.volumes) +
-           kPerTerm * (TermsOf(spec.pod_affinity) + TermsOf(spec.pod_anti_affinity)) + kPerDisk * disks;
-  }
-  static std::size_t TermsOf(const auto& affinity) {
-    return affinity ? affinity->required.size() + affinity->preferred.size() : 0;
-  }
-  template <class... Parts>
-  static std::size_t BytesOf(const Parts&... parts) {
-    ObjectMeter meter;
-    meter.All(parts...);
-    return meter.size_.bytes;
   }
   void Add(const api::PodSpec& spec) {
     const auto& [node, scheduler, priority_class, priority, gates, node_selector, node_affinity, tolerations,
@@ -490,12 +475,48 @@ class ObjectMeter {
   ObjectSize size_;
 };
 
+// --- what hints compute from a pod on a node ---
+
+// A compiled affinity term has a block, an entry of a pool, a symbol and its lease, and a clause in the
+// conjunction of all terms, each with a text; the written one may have nothing but a topology key.
+constexpr std::size_t kPerTerm = 1024;
+constexpr std::size_t kPerDisk = 256;  // by name, with two lists of rows; RBD: per monitor
+constexpr std::size_t kPerPort = 48;   // an entry of 24 bytes in a list that has doubled
+
+std::size_t TermsOf(const auto& affinity) {
+  return affinity ? affinity->required.size() + affinity->preferred.size() : 0;
+}
+
+// Texts are stored up to three times: the selector of a required term in the term and in the conjunction of
+// all terms, and labels and selectors as keys of pools.
+std::size_t ComputedFrom(const api::Pod* pod) {
+  if (pod == nullptr) return 0;
+  const api::PodSpec& spec = pod->spec;
+  const std::size_t texts =
+      ObjectMeter::BytesOf(pod->metadata.labels, spec.pod_affinity, spec.pod_anti_affinity, spec.volumes);
+  const std::size_t terms = TermsOf(spec.pod_affinity) + TermsOf(spec.pod_anti_affinity);
+  std::size_t disks = spec.volumes.size();
+  for (const api::Volume& volume : spec.volumes) disks += volume.rbd ? volume.rbd->monitors.size() : 0;
+  std::size_t ports = 0;
+  cluster::AnyHostPort(*pod, [&](const api::ContainerPort&) {
+    ++ports;
+    return false;
+  });
+  return 3 * texts + kPerTerm * terms + kPerDisk * disks + kPerPort * ports;
+}
+
 template <class T>
 ObjectSize SizeOfBoth(const framework::EventObjects& objects) {
   ObjectMeter meter;
   meter.AddObject(objects.Before<T>());
   meter.AddObject(objects.After<T>());
   return meter.size();
+}
+
+ObjectSize SizeOfPodsOnNodes(const framework::EventObjects& objects) {
+  ObjectSize size = SizeOfBoth<api::Pod>(objects);
+  size.computed = ComputedFrom(objects.Before<api::Pod>()) + ComputedFrom(objects.After<api::Pod>());
+  return size;
 }
 
 }  // namespace
@@ -509,6 +530,7 @@ ObjectSize SizeOfPod(const api::Pod& pod) {
 ObjectSize SizeOfObjects(const framework::ClusterEvent& event, const framework::EventObjects& objects) {
   switch (event.resource) {
     case EventResource::kAssignedPod:
+      return SizeOfPodsOnNodes(objects);
     case EventResource::kTargetPod:
     case EventResource::kUnscheduledPod:
       return SizeOfBoth<api::Pod>(objects);

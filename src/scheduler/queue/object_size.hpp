@@ -12,8 +12,8 @@ struct ObjectSize {
   std::size_t bytes = 0;
   // Elements of lists that hints iterate over: labels, resources, volumes, terms, ...
   std::size_t items = 0;
-  // Memory of what hints compute from a pod on a node, at most: its compiled labels, affinity terms and
-  // disks.
+  // Memory of what hints compute from the pods on nodes of an event, at most: compiled labels, affinity
+  // terms, disks and ports.
   std::size_t computed = 0;
 };
 
@@ -31,9 +31,6 @@ constexpr std::size_t ExtraEvaluations(const ObjectSize& size) {
 
 // The memory of a stored event, with what hints compute from its objects (event_cache.hpp): from those of
 // other kinds no more than a few bytes.
-constexpr std::size_t StoredBytes(const framework::ClusterEvent& event, const ObjectSize& size) {
-  const bool on_node = event.resource == framework::EventResource::kAssignedPod;
-  return 256 + size.bytes + (on_node ? size.computed : 0);
-}
+constexpr std::size_t StoredBytes(const ObjectSize& size) { return 256 + size.bytes + size.computed; }
 
 }  // namespace berth::queue

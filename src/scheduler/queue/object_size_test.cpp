@@ -441,16 +441,26 @@ TEST(ObjectSizeTest, AStoredEventOfAPodOnANodeCountsWhatHintsComputeFromIt) {
        },
        8 * sizeof(std::string)},
       {"disks", [](api::Pod& pod) { pod.spec.volumes = std::vector<api::Volume>(kMany); }, 270},
+      {"host ports",
+       [](api::Pod& pod) {
+         api::ContainerPort port;
+         port.host_port = 80;
+         api::Container container;
+         container.ports = std::vector<api::ContainerPort>(kMany, port);
+         pod.spec.containers = {container};
+       },
+       48},
       {"containers", [](api::Pod& pod) { pod.spec.containers = std::vector<api::Container>(kMany); }, 0},
   };
   for (const auto& row : rows) {
-    api::Pod pod;
-    row.enlarge(pod);
-    const ObjectSize size = SizeOfPod(pod);
-    EXPECT_LE(StoredBytes(kOther, size), size.bytes + 1000) << row.what;
-    EXPECT_GE(StoredBytes(kDeleted, size), size.bytes + kMany * row.computed) << row.what;
+    const auto pod = std::make_shared<api::Pod>();
+    row.enlarge(*pod);
+    const ObjectSize other = SizeOfObjects(kOther, {pod, nullptr});
+    EXPECT_LE(StoredBytes(other), other.bytes + 1000) << row.what;
+    const ObjectSize deleted = SizeOfObjects(kDeleted, {pod, nullptr});
+    EXPECT_GE(StoredBytes(deleted), deleted.bytes + kMany * row.computed) << row.what;
     if (row.computed > 0) continue;
-    EXPECT_LE(StoredBytes(kDeleted, size), size.bytes + 1000) << row.what;
+    EXPECT_LE(StoredBytes(deleted), deleted.bytes + 1000) << row.what;
   }
 }
 

@@ -76,8 +76,7 @@ void SchedulingQueue::Update(cluster::PodInfo info, std::uint32_t profile,
     // Members are requeued without a test of events; kube-scheduler records none while the group is unknown.
     const auto group = group_objects_.KeyOf(*info.pod);
     if (group && !group_objects_.RootOf(*group)) return;
-    for (const ClusterEvent& event : events)
-      Note(event, objects, StoredBytes(event, SizeOfObjects(event, objects)));
+    for (const ClusterEvent& event : events) Note(event, objects, StoredBytes(SizeOfObjects(event, objects)));
     return;
   }
   Entry* entry = Find(uid);
@@ -209,7 +208,7 @@ void SchedulingQueue::MoveAll(const ClusterEvent& event, const EventObjects& obj
   if (unschedulable_.empty() && in_flight_.empty()) return;
   if (!event.wildcard() && !policy_.IsAnyRegistered(event)) return;
   const ObjectSize size = SizeOfObjects(event, objects);
-  const std::size_t bytes = StoredBytes(event, size);
+  const std::size_t bytes = StoredBytes(size);
   const EventObjects shared = framework::WithCache(objects);
   if (unschedulable_.empty()) return Note(event, shared, bytes);
   const DeferredEvent one{event, shared, concerned, 1 + ExtraEvaluations(size), bytes};
@@ -337,7 +336,7 @@ void SchedulingQueue::ActivateInFlight(const api::PodPtr& pod) {
     if (const auto group = groups_.find(*root); group != groups_.end() && Activate(group->second)) return;
   }
   // The attempt keeps the pod anyway.
-  Note(framework::kForceActivate, {nullptr, pod}, StoredBytes(framework::kForceActivate, {}));
+  Note(framework::kForceActivate, {nullptr, pod}, StoredBytes({}));
 }
 
 // Returns whether the entry has entered activeQ.
@@ -423,8 +422,7 @@ void SchedulingQueue::FlushUnschedulable(MonoTime now) {
     ForEachPod(*entry, [](Entry& pod) { pod.pod->was_flushed = true; });
     stale.push_back(entry);
   }
-  if (!stale.empty())
-    Move(stale, framework::kUnschedulableTimeout, {}, StoredBytes(framework::kUnschedulableTimeout, {}));
+  if (!stale.empty()) Move(stale, framework::kUnschedulableTimeout, {}, StoredBytes({}));
 }
 
 // --- moves between places ---

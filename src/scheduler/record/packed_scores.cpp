@@ -73,7 +73,7 @@ struct RangeOfScores {
 // Whether the rows have the lowest or the highest score and no other.
 struct HaveTwoScores {
   BERTH_KERNEL std::uint8_t IsOther(std::uint8_t score, Range range) {
-    return (score != range.lowest) & (score != range.highest) ? 0xff : 0;
+    return ((score != range.lowest) & (score != range.highest)) ? 0xff : 0;
   }
   // All rows.
   template <VectorLevel>
@@ -160,7 +160,8 @@ ScoreCode NarrowestCode(std::span<const std::uint8_t> scores, const RowSet& feas
   if (CodeOfFeasible(scores.first(std::min(scores.size(), kFirstRows)), feasible, level) == kBytes)
     return kBytes;
   const ScoreCode code = CodeOfAll(scores, level);
-  return code == kBytes ? CodeOfFeasible(scores, feasible, level) : code;
+  if (code != kBytes || feasible.Count() == scores.size()) return code;
+  return CodeOfFeasible(scores, feasible, level);
 }
 
 void Pack(std::span<const std::uint8_t> scores, ScoreCode code, std::span<std::uint64_t> out,

@@ -82,6 +82,19 @@ TEST(PackedScores, EveryFeasibleRowKeepsItsScoreInTheFewestBits) {
   }
 }
 
+TEST(PackedScores, AnyNumberOfRowsCanBePacked) {
+  for (std::size_t rows = 0; rows <= 200; ++rows) {
+    for (const std::uint8_t most : {0, 1, 3, 15, 100}) {
+      const Column column(rows, UpTo(0, most), UpTo(0, 255), rows + most);
+      for (const VectorLevel level : Levels()) {
+        SCOPED_TRACE(::testing::Message()
+                     << rows << " rows, up to " << int(most) << ", level " << int(level));
+        ExpectPacked(column, NarrowestCode(column.scores, column.feasible, level), level);
+      }
+    }
+  }
+}
+
 TEST(PackedScores, WithoutFeasibleRowsNothingIsStored) {
   const std::vector<std::uint8_t> scores(100, 7);
   EXPECT_EQ(NarrowestCode(scores, RowSet(100)).bits, 0);

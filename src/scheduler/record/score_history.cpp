@@ -37,7 +37,7 @@ ScoreCode CodeFor(const ScoresView& scores, const RowSet& feasible) {
 // Few allocations: the pages are created and dropped with every decision that is not cached.
 struct ScoreSnapshot::OwnPages {
   OwnPages(std::size_t pages_expected, std::size_t words_needed)
-      : words(std::make_unique_for_overwrite<std::uint64_t[]>(words_needed)),
+      : words(words_needed == 0 ? nullptr : std::make_unique_for_overwrite<std::uint64_t[]>(words_needed)),
         unused(words.get(), words_needed) {
     pages.reserve(pages_expected);
     sheet.pages.reserve(pages_expected);
@@ -104,8 +104,10 @@ ScoreSnapshot ScoreSnapshot::Detached() const {
 }
 
 void ScoreSnapshot::Keep(const std::shared_ptr<OwnPages>& own) {
+  own->sheet.bytes = sizeof(OwnPages);
+  if (own->pages.size() > kUsualPlugins) own->sheet.bytes += own->pages.size() * sizeof(Page);
   for (const Page& page : own->pages) {
-    own->sheet.bytes += sizeof(Page) + page.scores.Bytes() + page.changes.size() * sizeof(Page::Change);
+    own->sheet.bytes += page.scores.Bytes() + page.changes.size() * sizeof(Page::Change);
     own->sheet.pages.emplace_back(std::shared_ptr<void>(), &page);  // owned by the allocation of the sheet
   }
   sheet_ = std::shared_ptr<const Sheet>(own, &own->sheet);

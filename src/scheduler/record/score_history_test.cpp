@@ -58,19 +58,51 @@ TEST(ScoreSnapshot, UniformScoresAreStoredOnce) {
   EXPECT_EQ(taints[4711], 100);
 }
 
+std::vector<std::uint8_t> ManyScores() {
+  std::vector<std::uint8_t> scores;
+  for (std::size_t row = 0; row < 5000; ++row) scores.push_back(static_cast<std::uint8_t>(row % 101));
+  return scores;
+}
+
 TEST(ScoreSnapshot, VersionsShareMemory) {
   ScoreHistory history;
   history.Add("A", 1);
-  history.SetAll(0, std::vector<std::uint8_t>(5000, 7));
+  history.SetAll(0, ManyScores());
   EXPECT_LT(history.Version().Bytes(), 500U);
-  std::vector<std::uint8_t> scores(5000);
-  EXPECT_LT(ScoreSnapshot({{"A", 1, 0, scores}}).Bytes(), 200U);
-  scores[4711] = 100;
-  EXPECT_GE(ScoreSnapshot({{"A", 1, 0, scores}}).Bytes(), 5000U / 8);
-  scores[815] = 50;
-  EXPECT_GE(ScoreSnapshot({{"A", 1, 0, scores}}).Bytes(), 5000U);
   EXPECT_EQ(ScoreSnapshot().Bytes(), 0U);
   EXPECT_TRUE(ScoreSnapshot().plugins().empty());
+}
+
+TEST(ScoreSnapshot, OwnScoresTakeAsManyBitsAsTheyNeed) {
+  const auto size_of = [](const std::vector<std::uint8_t>& scores) {
+    return ScoreSnapshot({{"A", 1, 0, scores}}).Bytes();
+  };
+  std::vector<std::uint8_t> scores(5000);
+  const std::size_t without = size_of(scores);
+  EXPECT_GE(without, 500U) << "the parts of fixed size";
+  scores[4711] = 100;
+  EXPECT_EQ(size_of(scores), without + 5056 / 8);
+  scores[815] = 50;
+  EXPECT_EQ(size_of(scores), without + 5056);
+  EXPECT_EQ(size_of(ManyScores()), without + 5056);
+}
+
+TEST(ScoreSnapshot, ChangesOfPackedPagesAreRead) {
+  ScoreHistory history;
+  history.Add("A", 1);
+  ByPlugin now{std::vector<std::uint8_t>(300, 40)};
+  now[0][7] = 42;
+  history.SetAll(0, now[0]);
+  const ScoreSnapshot first = history.Version();
+  const ByPlugin before = now;
+  for (const auto& [row, score] : {std::pair<std::size_t, int>{0, 100}, {63, 41}, {64, 0}, {299, 43}}) {
+    now[0][row] = static_cast<std::uint8_t>(score);
+    history.Set(0, row, now[0][row]);
+  }
+  const ScoreSnapshot second = history.Version();
+  EXPECT_EQ(Read(first, 300), before);
+  EXPECT_EQ(Read(second, 300), now);
+  EXPECT_EQ(Read(first.Detached(), 300), before);
 }
 
 }  // namespace

@@ -2,13 +2,19 @@
 
 namespace berth::plugins {
 
+// Those that the ledger counts are not copied: this is called for each victim on each node.
+const QuotaAmounts& QuotaTrial::AmountsOf(const api::Pod& pod, std::optional<QuotaAmounts>& computed) const {
+  if (const QuotaAmounts* const counted = ledger_->CountedFor(pod)) return *counted;
+  return computed.emplace(QuotaRequestOf(pod));
+}
+
 void QuotaTrial::Add(const api::Pod& pod) {
   const std::string& ns = pod.metadata.ns.str();
   if (ledger_->Find(ns) == nullptr || Counts(pod)) return;
   Change& change = ChangeIn(ns);
   Toggle(change, pod.metadata.uid);
-  const QuotaAmounts* const counted = ledger_->CountedFor(pod);
-  const QuotaAmounts amounts = counted != nullptr ? *counted : QuotaRequestOf(pod);
+  std::optional<QuotaAmounts> computed;
+  const QuotaAmounts& amounts = AmountsOf(pod, computed);
   change.used += amounts;
   total_used_ += amounts;
 }
@@ -18,8 +24,8 @@ void QuotaTrial::Remove(const api::Pod& pod) {
   if (ledger_->Find(ns) == nullptr || !Counts(pod)) return;
   Change& change = ChangeIn(ns);
   Toggle(change, pod.metadata.uid);
-  const QuotaAmounts* const counted = ledger_->CountedFor(pod);
-  const QuotaAmounts amounts = counted != nullptr ? *counted : QuotaRequestOf(pod);
+  std::optional<QuotaAmounts> computed;
+  const QuotaAmounts& amounts = AmountsOf(pod, computed);
   change.used -= amounts;
   total_used_ -= amounts;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -38,6 +39,8 @@ class QuotaTrial {
     QuotaAmounts used;                           // with the changes
     std::set<std::string, std::less<>> toggled;  // UIDs of pods that were added or removed
   };
+  // `computed` keeps the result if the ledger has none for the pod.
+  const QuotaAmounts& AmountsOf(const api::Pod& pod, std::optional<QuotaAmounts>& computed) const;
   const QuotaAmounts& UsedIn(const std::string& ns) const;
   bool Counts(const api::Pod& pod) const;
   Change& ChangeIn(const std::string& ns);

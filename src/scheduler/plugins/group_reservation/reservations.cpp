@@ -67,6 +67,9 @@ Expected<void> Reservations::Restore(const Saved& saved, const cluster::NodeTabl
   entries_.clear();
   for (const Saved::OfGroup& from : saved.groups) {
     if (Find(from.key) != nullptr) return Invalid(fmt::format("group {}: it has two reservations", from.key));
+    // Earlier releases recorded a time of day.
+    if (from.ends == MonoTime{})
+      return Invalid(fmt::format("group {}: its reservation has no end", from.key));
     ReservedNodes& entry = entries_.emplace_back(ReservedNodes{from.key, from.priority, from.ends, {}});
     for (const std::string& name : from.nodes) {
       const cluster::Row row = nodes.Find(name);

@@ -77,7 +77,7 @@ class Reservations {
   };
   // Forgets nodes that were deleted meanwhile, whose ids have no names.
   Saved Save(const cluster::NodeTable& nodes);
-  // Fails if a node does not exist.
+  // Fails if a node does not exist, or a reservation has no end.
   Expected<void> Restore(const Saved& saved, const cluster::NodeTable& nodes);
 
  private:
