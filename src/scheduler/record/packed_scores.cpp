@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "base/check.hpp"
 
@@ -109,7 +110,7 @@ struct HaveTwoScores {
 // ..., from the lowest bits up. So whole words are shifted and combined.
 template <std::size_t kBits>
 struct Packing {
-  static_assert(kBits == 1 || kBits == 2 || kBits == 4 || kBits == 8);
+  static_assert(kBits == 1 || kBits == 2 || kBits == 4);
 
   // The lowest bits of codes, also for rows whose scores have no code.
   BERTH_KERNEL std::uint8_t CodeOf(std::uint8_t score, std::uint8_t lowest) {
@@ -132,6 +133,13 @@ struct Packing {
     }
   }
 };
+
+// The codes are the scores.
+void PackBytes(std::span<const std::uint8_t> scores, ScoreCode code, std::span<std::uint64_t> out) {
+  BERTH_CHECK(code == kBytes, code.lowest, code.step, code.bits);
+  std::ranges::fill(out.last(kBlockRows / sizeof(std::uint64_t)), 0);
+  std::memcpy(out.data(), scores.data(), scores.size());
+}
 
 ScoreCode CodeOf(Range range, bool two_scores) {
   if (range.lowest >= range.highest) return {.lowest = range.highest};
@@ -177,7 +185,7 @@ void Pack(std::span<const std::uint8_t> scores, ScoreCode code, std::span<std::u
     case 4:
       return RunVectorized<Packing<4>>(level, scores, code.lowest, out.data());
     default:
-      return RunVectorized<Packing<8>>(level, scores, code.lowest, out.data());
+      return PackBytes(scores, code, out);
   }
 }
 
