@@ -123,7 +123,8 @@ std::string TableText(const ResourceType& type, std::string_view list_metadata, 
 std::string HumanAge(Duration age) {
   using namespace std::chrono;
   const auto s = duration_cast<seconds>(age).count();
-  if (s < 0) return "0s";
+  if (s < -1) return "<invalid>";
+  if (s < 0) return "0s";  // the clock of another machine may be ahead
   const auto m = s / 60, h = s / 3600, d = s / 86400, y = d / 365;
   const auto two = [](auto big, std::string_view big_unit, auto small, std::string_view small_unit) {
     return small == 0 ? fmt::format("{}{}", big, big_unit)

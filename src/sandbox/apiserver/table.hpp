@@ -17,7 +17,8 @@ json::object TableRow(const View& view, const Object& object, WallTime now);
 std::string TableText(const ResourceType& type, std::string_view list_metadata, std::string_view rows,
                       bool with_columns);
 
-// "5s", "2m30s", "3h": an age in kubectl's format.
+// "5s", "2m30s", "3h": an age in kubectl's format. "0s" for up to two seconds in the future, "<invalid>"
+// beyond.
 std::string HumanAge(Duration age);
 
 }  // namespace berth::sandbox

@@ -185,7 +185,9 @@ std::string JobCompletions(const Row& row) {
 json::array JobCells(const Row& row) {
   const auto started = row.Text("status.startTime"), ended = row.Text("status.completionTime");
   const std::string duration =
-      started.empty() ? "" : Row::AgeAt(ended.empty() ? row.now : TimeOf(ended), TimeOf(started));
+      started.empty()
+          ? ""
+          : Row::AgeAt(ended.empty() ? row.now : Row::NearestTimeOf(ended), Row::NearestTimeOf(started));
   return {row.Text("metadata.name"),
           JobStatus(row),
           JobCompletions(row),

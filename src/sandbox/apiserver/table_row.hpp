@@ -3,18 +3,23 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "kubernetes/api/timestamp.hpp"
 #include "sandbox/apiserver/table.hpp"
 #include "sandbox/apiserver/table_cells.hpp"
+#include "sandbox/store/time_after.hpp"
 #include "sandbox/store/time_of.hpp"
 
 namespace berth::sandbox {
 
 struct Row {
+  // Go's zero time in Unix seconds: 0001-01-01T00:00:00Z.
+  static constexpr std::int64_t kZeroTime = -62'135'596'800;
+
   const json::object& object;
   WallTime now;
 
@@ -28,12 +33,17 @@ struct Row {
     return value != nullptr && value->is_int64() ? value->get_int64() : 0;
   }
   std::string Since(std::string_view time) const {
-    return time.empty() ? "<unknown>" : AgeAt(now, TimeOf(time));
+    if (time.empty() || api::ParseTimestamp(time) == kZeroTime) return "<unknown>";
+    return AgeAt(now, NearestTimeOf(time));
   }
-  // Times before 1970 count as 1970: the difference of others may be no Duration.
   static std::string AgeAt(std::optional<WallTime> now, std::optional<WallTime> start) {
-    if (!now || !start) return "<invalid>";
-    return HumanAge(std::max(*now, WallTime{}) - std::max(*start, WallTime{}));
+    return now && start ? HumanAge(TimeBetween(*start, *now)) : "<invalid>";
+  }
+  // A time beyond the range of WallTime is the nearest in it, whose age has the same text in this century.
+  static std::optional<WallTime> NearestTimeOf(std::string_view text) {
+    const auto seconds = api::ParseTimestamp(text);
+    if (!seconds) return std::nullopt;
+    return TimeOf(text).value_or(*seconds < 0 ? WallTime::min() : WallTime::max());
   }
   std::string Age() const { return Since(Text("metadata.creationTimestamp")); }
   std::size_t Size(std::string_view path) const {

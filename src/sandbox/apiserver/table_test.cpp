@@ -24,7 +24,9 @@ INSTANTIATE_TEST_SUITE_P(
                     AgeCase{"HoursAndMinutes", 3h + 5min, "3h5m"}, AgeCase{"Hours", 47h, "47h"},
                     AgeCase{"DaysAndHours", 50h, "2d2h"}, AgeCase{"Days", 24h * 100, "100d"},
                     AgeCase{"YearsAndDays", 24h * 800, "2y70d"}, AgeCase{"Years", 24h * 365 * 9, "9y"},
-                    AgeCase{"TheFuture", -5s, "0s"}),
+                    AgeCase{"ManyYears", Duration::max(), "292y"}, AgeCase{"AlmostNow", -1999ms, "0s"},
+                    AgeCase{"TheFuture", -2s, "<invalid>"},
+                    AgeCase{"TheFarFuture", Duration::min(), "<invalid>"}),
     [](const auto& row) { return row.param.name; });
 
 json::array Cells(TestCluster& cluster, std::string target) {
@@ -118,7 +120,12 @@ TEST(Table, AgesAreThoseOfTimesInAnyForm) {
               {"2026-11-21T12:00:00.250Z", "4m59s"},
               {"2026-11-21T13:30:00+01:30", "5m"},
               {"2026-11-21T04:00:00-08:00", "5m"},
-              {"1700-01-01T00:00:00Z", "56y"},
+              {"2026-11-21T12:05:01Z", "0s"},
+              {"2026-11-21T12:05:02Z", "<invalid>"},
+              {"1900-01-01T00:00:00Z", "126y"},
+              {"1700-01-01T00:00:00Z", "292y"},
+              {"1600-01-01T00:00:00Z", "292y"},
+              {"0001-01-01T00:00:00Z", "<unknown>"},
               {"", "<unknown>"},
               {"yesterday", "<invalid>"},
               {"2026-11-21", "<invalid>"},
@@ -138,6 +145,9 @@ TEST(Table, TheDurationOfAJobEndsWithIt) {
   } rows[] = {{"", "", ""},
               {"2026-11-21T12:00:00Z", "", "5m"},
               {"2026-11-21T12:00:00Z", "2026-11-21T12:01:30Z", "90s"},
+              {"2026-11-21T12:00:00Z", "2026-11-21T11:59:59Z", "0s"},
+              {"2026-11-21T12:00:00Z", "2026-11-21T11:59:50Z", "<invalid>"},
+              {"1600-01-01T00:00:00Z", "", "292y"},
               {"soon", "", "<invalid>"},
               {"2026-11-21T12:00:00Z", "later", "<invalid>"}};
   const WallTime now{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + 12h + 5min};

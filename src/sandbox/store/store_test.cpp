@@ -143,5 +143,14 @@ TEST(TimeAfter, EndsAtTheLastTime) {
   EXPECT_EQ(TimeAfter(WallTime::min(), Duration(5)), WallTime(Duration(5)));
 }
 
+TEST(TimeBetween, EndsAtTheLongestDuration) {
+  const WallTime now(std::chrono::hours(24 * 20000));
+  EXPECT_EQ(TimeBetween(now, now + Duration(5)), Duration(5));
+  EXPECT_EQ(TimeBetween(now + Duration(5), now), Duration(-5));
+  EXPECT_EQ(TimeBetween(WallTime::min(), now), Duration::max());
+  EXPECT_EQ(TimeBetween(now, WallTime::min()), Duration::min());
+  EXPECT_EQ(TimeBetween(WallTime::min(), WallTime::min()), Duration::zero());
+}
+
 }  // namespace
 }  // namespace berth::sandbox

@@ -1,4 +1,5 @@
-// Times that clients give as a number of seconds, or a duration, from another time.
+// Times that clients give as a number of seconds, or a duration, from another time; and the difference of
+// times.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +24,15 @@ constexpr WallTime TimeAfter(WallTime start, std::int64_t seconds) {
 constexpr WallTime TimeAfter(WallTime start, Duration duration) {
   start = std::max(start, WallTime{});
   return start + std::clamp(duration, Duration::zero(), WallTime::max() - start);
+}
+
+// `end` minus `start`, negative if `end` is earlier; saturates at the ends of Duration, as Go's
+// time.Time.Sub.
+constexpr Duration TimeBetween(WallTime start, WallTime end) {
+  Duration::rep difference = 0;
+  if (__builtin_sub_overflow(end.time_since_epoch().count(), start.time_since_epoch().count(), &difference))
+    return start < end ? Duration::max() : Duration::min();
+  return Duration(difference);
 }
 
 }  // namespace berth::sandbox
