@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "sandbox/cluster/fake_live_cluster.hpp"
 #include "sandbox/cluster/persistence/load.hpp"
 #include "sandbox/controllers/job/job.hpp"
@@ -324,6 +326,28 @@ TEST_F(JobTest, ACronJobWithAnIntervalCountsFromItsLastStart) {
   EXPECT_EQ(cluster.store.All(Kinds().jobs).size(), 2U);
 }
 
+// Stores a CronJob as an older server accepted it.
+Expected<LoadReport> LoadCronJob(LiveCluster& cluster, std::string_view schedule, bool suspended = false) {
+  return LoadObjects(
+      cluster.verbs,
+      fmt::format(
+          R"({{"apiVersion":"batch/v1","kind":"CronJob","metadata":{{"name":"c","namespace":"default","uid":"u-c","creationTimestamp":"{}"}},"spec":{{"schedule":"{}","suspend":{},"jobTemplate":{{"spec":{{"template":{{"spec":{{"restartPolicy":"Never","containers":[{{"name":"c","image":"i","command":["true"]}}]}}}}}}}}}}}})",
+          FormatTime(cluster.clock.WallNow()), schedule, suspended));
+}
+
+// The reasons of the warnings, in the order of their last recording.
+std::vector<std::string> WarningsOf(LiveCluster& cluster) {
+  std::map<Version, std::string> found;
+  for (const auto& [_, event] : cluster.store.All(Known().events)) {
+    const Document document = event->Parse();
+    if (FindString(document.root(), "type") == "Warning")
+      found[event->version] = FindString(document.root(), "reason");
+  }
+  std::vector<std::string> reasons;
+  for (auto& [_, reason] : found) reasons.push_back(reason);
+  return reasons;
+}
+
 TEST_F(JobTest, ACronJobOfAnOlderServerMayHaveAZoneInItsSchedule) {
   const struct {
     const char* schedule;
@@ -332,6 +356,7 @@ TEST_F(JobTest, ACronJobOfAnOlderServerMayHaveAZoneInItsSchedule) {
   } rows[] = {
       {"TZ=UTC * * * * *", 2, ""},
       {"CRON_TZ=Etc/UTC  * * * * *", 2, ""},
+      {"TZ=UTC \\t@every 1m\\n ", 2, ""},
       {"CRON_TZ=Europe/Berlin * * * * *", 0,
        "unparseable schedule: \"CRON_TZ=Europe/Berlin * * * * *\" : provided bad location Europe/Berlin: "
        "unknown "
@@ -342,17 +367,26 @@ TEST_F(JobTest, ACronJobOfAnOlderServerMayHaveAZoneInItsSchedule) {
     SCOPED_TRACE(row.schedule);
     LiveCluster loaded;
     loaded.CreateNodes(1);
-    const auto report = LoadObjects(
-        loaded.verbs,
-        fmt::format(
-            R"({{"apiVersion":"batch/v1","kind":"CronJob","metadata":{{"name":"c","namespace":"default","uid":"u-c","creationTimestamp":"{}"}},"spec":{{"schedule":"{}","jobTemplate":{{"spec":{{"template":{{"spec":{{"restartPolicy":"Never","containers":[{{"name":"c","image":"i","command":["true"]}}]}}}}}}}}}}}})",
-            FormatTime(loaded.clock.WallNow()), row.schedule));
+    const auto report = LoadCronJob(loaded, row.schedule);
     ASSERT_TRUE(report.has_value()) << report.error().message;
     loaded.Pass(150s);
     EXPECT_EQ(loaded.store.All(Kinds().jobs).size(), row.jobs);
-    EXPECT_FALSE(loaded.Events("UnsupportedSchedule").empty());
+    const std::vector<std::string> warnings = WarningsOf(loaded);
+    ASSERT_FALSE(warnings.empty());
+    EXPECT_EQ(warnings.front(), "UnsupportedSchedule");
     const std::vector<std::string> unparseable = loaded.Events("UnparseableSchedule");
     EXPECT_EQ(unparseable.empty() ? "" : unparseable.front(), row.unparseable);
+  }
+}
+
+TEST_F(JobTest, ASuspendedCronJobGetsNoEventsAboutItsSchedule) {
+  for (const std::string_view schedule : {"TZ=UTC * * * * *", "CRON_TZ=Europe/Berlin * * * * *", "TZ=UTC"}) {
+    SCOPED_TRACE(schedule);
+    LiveCluster loaded;
+    const auto report = LoadCronJob(loaded, schedule, true);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    loaded.Pass(150s);
+    EXPECT_THAT(WarningsOf(loaded), testing::IsEmpty());
   }
 }
 

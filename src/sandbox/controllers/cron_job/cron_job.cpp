@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "sandbox/apiserver/cron_schedule.hpp"
-
 namespace berth::sandbox {
 namespace {
 
@@ -25,14 +23,20 @@ JobFacts JobFactsOf(const ObjectPtr& object) {
           std::string(FindString(document.root(), "metadata.creationTimestamp"))};
 }
 
-// Takes the zone at the beginning of a schedule, as in "TZ=UTC 0 0 * * *". The API server accepts it no
-// longer, but keeps CronJobs that have it. Empty: none.
+std::string_view Trim(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  return text.substr(0, text.find_last_not_of(kSpace) + 1);
+}
+
+// Takes the zone at the beginning of a schedule, as in "TZ=UTC 0 0 * * *", and the white space around the
+// rest. The API server accepts it no longer, but keeps CronJobs that have it. Empty: none.
 std::string_view TakeZone(std::string_view& schedule) {
   for (const std::string_view prefix : {"TZ=", "CRON_TZ="}) {
     if (!schedule.starts_with(prefix)) continue;
     const std::string_view zone = schedule.substr(prefix.size(), schedule.find(' ') - prefix.size());
     schedule.remove_prefix(prefix.size() + zone.size());
-    schedule.remove_prefix(std::min(schedule.find_first_not_of(' '), schedule.size()));
+    schedule = Trim(schedule);
     return zone;
   }
   return {};
@@ -68,25 +72,8 @@ Controller::Outcome CronJobController::Reconcile(const ObjectPtr& object) {
   if (object->deleting) return {};
   json::object status = ObjectOrEmpty(root, "status");
   CleanUpJobs(*object, root, status);
-  const std::string text(FindString(root, "spec.schedule"));
-  const auto schedule = ScheduleOf(text);
-  const auto zone = FindString(root, "spec.timeZone");
-  const bool known_zone = IsUtc(zone);
-  if (!known_zone) {
-    Emit(*object, "Warning", "UnknownTimeZone",
-         fmt::format("invalid timeZone: \"{}\": unknown time zone {}", zone, zone));
-  } else if (!schedule) {
-    Emit(*object, "Warning", "UnparseableSchedule",
-         fmt::format("unparseable schedule: \"{}\" : {}", text, schedule.error().message));
-  }
-  const bool suspended = BoolAt(root, "spec.suspend");
-  if (known_zone && !suspended && text.contains("TZ")) {
-    Emit(*object, "Warning", "UnsupportedSchedule",
-         fmt::format("CRON_TZ or TZ used in schedule \"{}\" is not officially supported, see "
-                     "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details",
-                     text));
-  }
-  if (!known_zone || !schedule || suspended) {
+  const auto schedule = ScheduleToFollow(*object, root);
+  if (!schedule) {
     WriteStatus(*object, status);
     return {};
   }
@@ -107,6 +94,29 @@ Controller::Outcome CronJobController::Reconcile(const ObjectPtr& object) {
   if (due) failed = !StartJob(*object, root, status, *due);
   WriteStatus(*object, status);
   return {.failed = failed, .again_after = next ? *next - context_.Now() : Duration::zero()};
+}
+
+std::optional<CronSchedule> CronJobController::ScheduleToFollow(const Object& cron,
+                                                                const json::object& document) {
+  const auto zone = FindString(document, "spec.timeZone");
+  if (!IsUtc(zone)) {
+    Emit(cron, "Warning", "UnknownTimeZone",
+         fmt::format("invalid timeZone: \"{}\": unknown time zone {}", zone, zone));
+    return std::nullopt;
+  }
+  if (BoolAt(document, "spec.suspend")) return std::nullopt;
+  const auto text = FindString(document, "spec.schedule");
+  if (text.contains("TZ")) {
+    Emit(cron, "Warning", "UnsupportedSchedule",
+         fmt::format("CRON_TZ or TZ used in schedule \"{}\" is not officially supported, see "
+                     "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details",
+                     text));
+  }
+  const auto schedule = ScheduleOf(text);
+  if (schedule) return *schedule;
+  Emit(cron, "Warning", "UnparseableSchedule",
+       fmt::format("unparseable schedule: \"{}\" : {}", text, schedule.error().message));
+  return std::nullopt;
 }
 
 bool CronJobController::StartJob(const Object& cron, const json::object& document, json::object& status,
