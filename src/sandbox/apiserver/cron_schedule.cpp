@@ -150,7 +150,7 @@ std::optional<WallTime> CronSchedule::Next(WallTime time) const {
     return start + *interval_;
   }
   auto minute = floor<minutes>(time) + minutes(1);
-  const auto limit = minute + days(5 * 366);
+  const auto limit = std::min(minute + days(5 * 366), floor<minutes>(WallTime::max()));
   while (minute < limit) {
     const auto day = floor<days>(minute);
     const year_month_day date{day};
@@ -176,8 +176,9 @@ std::optional<WallTime> CronSchedule::Next(WallTime time) const {
 // Doubles the searched period each time: the last time is mostly near, `after` may be years ago.
 std::optional<WallTime> CronSchedule::Last(WallTime after, WallTime until) const {
   if (interval_) {
+    // In seconds: the nanoseconds from a time long ago may be no Duration.
     const auto start = std::chrono::floor<std::chrono::seconds>(after);
-    const auto times = until < start ? 0 : (until - start) / *interval_;
+    const auto times = (std::chrono::floor<std::chrono::seconds>(until) - start) / *interval_;
     return times > 0 ? std::optional<WallTime>(start + times * *interval_) : std::nullopt;
   }
   const WallTime earliest = std::max(after, until - std::chrono::days(10 * 366));

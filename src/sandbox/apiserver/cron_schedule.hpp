@@ -18,8 +18,8 @@ class CronSchedule {
   // @midnight, @weekly, @monthly, @yearly, @annually, or "@every 1h30m". Names of months and days, lists,
   // ranges, steps.
   static Expected<CronSchedule> Parse(std::string_view text);
-  // The first matching time after `time`; nullopt if there is none within five years. An interval counts from
-  // `time`.
+  // The first matching time after `time`; nullopt if there is none within five years or before the last
+  // minute of WallTime. An interval counts from `time`.
   std::optional<WallTime> Next(WallTime time) const;
   // The last matching time after `after` and until `until`; nullopt if there is none, or none within ten
   // years before `until`. An interval counts from `after`.

@@ -45,6 +45,17 @@ TEST(CronSchedule, FindsTheNextTime) {
   EXPECT_EQ(CronSchedule::Parse("@every 1h")->Last(start - 50min, start), std::nullopt);
 }
 
+TEST(CronSchedule, HasTimesUpToTheEndsOfTime) {
+  const WallTime now = *TimeOf("2026-02-27T23:58:30Z"), long_ago = *TimeOf("1700-01-01T00:00:00Z"),
+                 last = *TimeOf("2262-04-11T23:45:00Z");
+  EXPECT_EQ(CronSchedule::Parse("@every 1h")->Last(long_ago, now), TimeOf("2026-02-27T23:00:00Z"));
+  EXPECT_EQ(CronSchedule::Parse("@every 1h")->Last(last, now), std::nullopt);
+  EXPECT_EQ(CronSchedule::Parse("* * * * *")->Last(long_ago, now), TimeOf("2026-02-27T23:58:00Z"));
+  EXPECT_EQ(CronSchedule::Parse("* * * * *")->Next(last), last + 1min);
+  for (const std::string_view schedule : {"* * * * *", "@yearly", "@every 1h"})
+    EXPECT_EQ(CronSchedule::Parse(schedule)->Next(last + 1min), std::nullopt) << schedule;
+}
+
 TEST(CronSchedule, RejectsWhatRobfigCronRejects) {
   const struct {
     std::string_view schedule, error;

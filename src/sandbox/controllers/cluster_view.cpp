@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "sandbox/controllers/fields.hpp"
+#include "sandbox/store/time_after.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -103,7 +104,7 @@ std::vector<const PodFacts*> Listed(const std::unordered_map<std::string, Cluste
 
 bool PodFacts::Available(std::int64_t min_ready_seconds, WallTime now, Duration* wait) const {
   if (!ready) return false;
-  const WallTime due = ready_since + std::chrono::seconds(min_ready_seconds);
+  const WallTime due = TimeAfter(ready_since, min_ready_seconds);
   if (min_ready_seconds == 0 || due <= now) return true;
   if (wait != nullptr && (*wait == Duration::zero() || due - now < *wait)) *wait = due - now;
   return false;

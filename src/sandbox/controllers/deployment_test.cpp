@@ -201,6 +201,18 @@ TEST_F(DeploymentTest, SetsProgressingFalseAfterTheProgressDeadline) {
   EXPECT_EQ(LiveCluster::ConditionOf(Web(), "Available"), "False:MinimumReplicasUnavailable");
 }
 
+TEST_F(DeploymentTest, AProgressDeadlineBeyondTheLastTimeIsNoLimit) {
+  cluster.scheduling = false;
+  cluster.Make(kApps, "deployments", Deployment(R"("replicas":1,"progressDeadlineSeconds":2147483000,)"));
+  cluster.Pass(5s);
+  cluster.Patch(
+      "/apis/apps/v1/namespaces/default/deployments/web/status",
+      R"({"status":{"conditions":[{"type":"Progressing","status":"True","reason":"ReplicaSetUpdated","lastUpdateTime":"2250-01-01T00:00:00Z","lastTransitionTime":"2024-10-04T00:00:00Z"}]}})",
+      "merge");
+  cluster.Pass(60s);
+  EXPECT_EQ(LiveCluster::ConditionOf(Web(), "Progressing"), "True:ReplicaSetUpdated");
+}
+
 TEST_F(DeploymentTest, AdoptsMatchingPodsAndReleasesOthers) {
   cluster.Make(
       kApps, "replicasets",
@@ -227,6 +239,18 @@ TEST_F(DeploymentTest, DeletesPodsInTheOrderOfTheirDeletionCost) {
   cluster.Patch(path, R"({"spec":{"replicas":2}})");
   cluster.Pass(5s);
   EXPECT_EQ(cluster.Pods().find(first), std::string::npos);
+}
+
+TEST_F(DeploymentTest, APodThatIsReadySinceTheFarFutureIsNotAvailable) {
+  cluster.Make(kApps, "deployments", Deployment(R"("replicas":1,"minReadySeconds":2147483000,)"));
+  cluster.Pass(10s);
+  cluster.Patch(
+      fmt::format("/api/v1/namespaces/default/pods/{}/status", cluster.Pods()),
+      R"({"status":{"conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2250-01-01T00:00:00Z"}]}})",
+      "merge");
+  cluster.Pass(10s);
+  EXPECT_EQ(At(Web(), "status.readyReplicas"), "1");
+  EXPECT_EQ(At(Web(), "status.availableReplicas"), "");
 }
 
 TEST_F(DeploymentTest, AvailabilityWaitsForMinReadySeconds) {

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "sandbox/store/time_after.hpp"
+
 namespace berth::sandbox {
 namespace {
 
@@ -191,9 +193,11 @@ json::object DisruptionController::Disrupted(const json::object& status, const s
     const PodFacts* pod = context_.view.Pod(ObjectKey(ns, entry.key()));
     if (pod == nullptr || pod->object->deleting || !entry.value().is_string()) continue;
     const auto since = TimeOf(entry.value().get_string());
-    if (!since || *since + kDeletionTimeout < context_.Now()) continue;
-    const Duration left = *since + kDeletionTimeout - context_.Now() + std::chrono::seconds(1);
-    if (again == Duration::zero() || left < again) again = left;
+    if (!since) continue;
+    const Duration left = TimeAfter(*since, kDeletionTimeout) - context_.Now();
+    if (left < Duration::zero()) continue;
+    const Duration wait = left + std::chrono::seconds(1);
+    if (again == Duration::zero() || wait < again) again = wait;
     kept[entry.key()] = entry.value();
   }
   return kept;

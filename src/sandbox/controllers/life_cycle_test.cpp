@@ -218,6 +218,22 @@ TEST_F(LifeCycle, ABudgetCountsAllowedDisruptions) {
   EXPECT_EQ(LiveCluster::ConditionOf(budget, "DisruptionAllowed"), "False:InsufficientPods");
 }
 
+TEST_F(LifeCycle, ADisruptionAtTheLastTimeIsKept) {
+  MakeWeb();
+  cluster.Make(
+      "/apis/policy/v1", "poddisruptionbudgets",
+      R"({"metadata":{"name":"b"},"spec":{"maxUnavailable":1,"selector":{"matchLabels":{"app":"web"}}}})");
+  cluster.Pass(5s);
+  const std::string names = cluster.Pods();
+  const std::string pod = names.substr(0, names.find(' '));
+  cluster.Patch("/apis/policy/v1/namespaces/default/poddisruptionbudgets/b/status",
+                fmt::format(R"({{"status":{{"disruptedPods":{{"{}":"2262-04-11T23:47:00Z"}}}}}})", pod));
+  cluster.Pass(5s);
+  const auto budget = cluster.Read("/apis/policy/v1", "poddisruptionbudgets", "b");
+  EXPECT_EQ(At(budget, "status.disruptedPods." + pod), "2262-04-11T23:47:00Z");
+  EXPECT_EQ(At(budget, "status.currentHealthy"), "2");
+}
+
 TEST_F(LifeCycle, APodWithoutAControllerDoesNotDisableABudget) {
   MakeWeb();
   cluster.CreatePod("bare", "", R"("labels":{"app":"web"})");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "sandbox/controllers/deployment/deployment.hpp"
+#include "sandbox/store/time_after.hpp"
 
 namespace berth::sandbox {
 namespace {
@@ -227,7 +228,7 @@ Duration DeploymentController::CheckProgress(State& state) const {
   if (progress == nullptr || reason == "NewReplicaSetAvailable" || reason == "ProgressDeadlineExceeded")
     return {};
   const WallTime updated = TimeOf(FindString(*progress, "lastUpdateTime")).value_or(context_.Now());
-  const WallTime due = updated + std::chrono::seconds(state.rollout.progress_deadline);
+  const WallTime due = TimeAfter(updated, state.rollout.progress_deadline);
   if (due >= context_.Now()) return due - context_.Now() + std::chrono::seconds(1);
   SetIfNew(status,
            {"Progressing", "False", "ProgressDeadlineExceeded", about + " has timed out progressing."}, now);
