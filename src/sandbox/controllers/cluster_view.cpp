@@ -20,28 +20,33 @@ void ReadContainers(const json::object& status, PodFacts& facts) {
   }
 }
 
-// The end of the last container and of the last sidecar; nullopt: one of them has not ended.
+// The latest end of the included containers and `last`; nullopt: none, or one of them has not ended.
+template <class Includes>
+std::optional<WallTime> LatestEnd(std::optional<WallTime> last, const json::array& containers,
+                                  Includes&& includes) {
+  for (const auto& value : containers) {
+    if (!value.is_object() || !includes(value.get_object())) continue;
+    const auto end = TimeOf(FindString(value.get_object(), "state.terminated.finishedAt"));
+    if (!end) return std::nullopt;
+    last = std::max(last.value_or(*end), *end);
+  }
+  return last;
+}
+
+// The end of the last container and of the last sidecar; nullopt: a sidecar has not ended, or a container has
+// not and there is no sidecar. If only a container has not ended, the end of the sidecars counts, as in
+// kube-controller-manager.
 std::optional<WallTime> EndOfContainers(const json::object& pod, const json::object& status) {
-  std::optional<WallTime> last;
-  const auto add = [&](const json::object& container) {
-    const auto end = TimeOf(FindString(container, "state.terminated.finishedAt"));
-    if (end) last = std::max(last.value_or(*end), *end);
-    return end.has_value();
-  };
-  const auto is_sidecar = [&](std::string_view name) {
+  const auto all = [](const json::object&) { return true; };
+  const auto is_sidecar = [&](const json::object& container) {
+    const auto name = FindString(container, "name");
     return std::ranges::any_of(ArrayOrEmpty(pod, "spec.initContainers"), [&](const json::value& value) {
       return value.is_object() && FindString(value.get_object(), "name") == name &&
              FindString(value.get_object(), "restartPolicy") == "Always";
     });
   };
-  for (const auto& value : ArrayOrEmpty(status, "containerStatuses")) {
-    if (value.is_object() && !add(value.get_object())) return std::nullopt;
-  }
-  for (const auto& value : ArrayOrEmpty(status, "initContainerStatuses")) {
-    if (!value.is_object() || !is_sidecar(FindString(value.get_object(), "name"))) continue;
-    if (!add(value.get_object())) return std::nullopt;
-  }
-  return last;
+  const auto last = LatestEnd(std::nullopt, ArrayOrEmpty(status, "containerStatuses"), all);
+  return LatestEnd(last, ArrayOrEmpty(status, "initContainerStatuses"), is_sidecar);
 }
 
 // The deletion timestamp is the end of the grace period.

@@ -166,6 +166,37 @@ TEST(WithoutControllers, ANamespaceHasNoServiceAccountAndIsDeletedWithItsContent
 
 // --- the work queue ---
 
+TEST(ClusterView, APodFinishesWithItsContainersAndSidecars) {
+  const auto ended = [](std::string_view name, std::string_view time) {
+    return fmt::format(R"({{"name":"{}","state":{{"terminated":{{"finishedAt":"{}"}}}}}})", name, time);
+  };
+  const std::string one = "2024-01-01T00:01:00Z", two = "2024-01-01T00:02:00Z",
+                    created = "2024-01-01T00:00:00Z";
+  const std::string runs = R"({"name":"c","state":{"running":{}}})",
+                    sidecar_runs = R"({"name":"s","state":{}})";
+  const struct {
+    std::string containers, sidecars, finished;
+  } rows[] = {{ended("c", one), "", one},
+              {ended("c", one) + "," + ended("d", two), "", two},
+              {ended("c", one), ended("s", two), two},
+              {ended("c", one), ended("init", two), one},
+              {ended("c", one), sidecar_runs, created},
+              {runs, "", created},
+              {runs, ended("init", two), created},
+              {runs, ended("s", two), two},
+              {"", "", created}};
+  for (const auto& row : rows) {
+    TestCluster cluster;
+    json::value pod = json::parse(fmt::format(
+        R"({{"metadata":{{"namespace":"default","name":"p","creationTimestamp":"{}"}},"spec":{{"initContainers":[{{"name":"init"}},{{"name":"s","restartPolicy":"Always"}}]}},"status":{{"phase":"Failed","containerStatuses":[{}],"initContainerStatuses":[{}]}}}})",
+        created, row.containers, row.sidecars));
+    cluster.store.Put(Known().pods, pod.as_object());
+    const ClusterView view(cluster.store);
+    ASSERT_NE(view.Pod("default/p"), nullptr);
+    EXPECT_EQ(FormatTime(view.Pod("default/p")->finished), row.finished) << row.containers << row.sidecars;
+  }
+}
+
 TEST(WorkQueue, AnExceptionIsAFailureThatIsRetried) {
   ManualClock clock;
   TimerQueue timers(clock);
