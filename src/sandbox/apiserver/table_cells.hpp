@@ -9,4 +9,5 @@ namespace berth::sandbox {
 
 // As many cells as TableColumns(type) has columns.
 json::array TableCells(const ResourceType& type, const json::object& document, WallTime now);
+
 }  // namespace berth::sandbox

@@ -22,9 +22,8 @@ struct RunPlan {
 // The plan follows the annotations. Without them, for pods with a restartPolicy other than Always, it follows
 // the command of the first container: the sum of its `sleep`s and the number after its last `exit` ("sh -c
 // 'sleep 5; exit 1'"; `false` is 1), or without end beyond 1e8 seconds; a command without either ends
-// immediately. Without annotations and
-// command, pods of a Job controller run for `otherwise`, all other pods without end. The restart policy
-// decides whether the containers are started again.
+// immediately. Without annotations and command, pods of a Job controller run for `otherwise`, all other pods
+// without end. The restart policy decides whether the containers are started again.
 RunPlan RunPlanOf(const json::object& pod, Duration otherwise);
 
 // Parses a Go duration; nullopt if it is malformed or negative.
