@@ -22,9 +22,12 @@ constexpr std::string_view kLineBreak = "expected a line break";
 constexpr std::string_view kNothing = "remove this invisible character";
 
 constexpr Invisible kInvisible[] = {
+    {"\u0085", "U+0085", "next line", kLineBreak},
     {"\u00a0", "U+00A0", "no-break space", kSpace},
     {"\u00ad", "U+00AD", "soft hyphen", kNothing},
+    {"\u034f", "U+034F", "combining grapheme joiner", kNothing},
     {"\u061c", "U+061C", "Arabic letter mark", kNothing},
+    {"\u115f", "U+115F", "Hangul choseong filler", kSpace},
     {"\u1680", "U+1680", "ogham space mark", kSpace},
     {"\u180e", "U+180E", "Mongolian vowel separator", kNothing},
     {"\u2000", "U+2000", "en quad", kSpace},
@@ -53,17 +56,43 @@ constexpr Invisible kInvisible[] = {
     {"\u202f", "U+202F", "narrow no-break space", kSpace},
     {"\u205f", "U+205F", "medium mathematical space", kSpace},
     {"\u2060", "U+2060", "word joiner", kNothing},
+    {"\u2061", "U+2061", "function application", kNothing},
+    {"\u2062", "U+2062", "invisible times", kNothing},
+    {"\u2063", "U+2063", "invisible separator", kNothing},
+    {"\u2064", "U+2064", "invisible plus", kNothing},
     {"\u2066", "U+2066", "left-to-right isolate", kNothing},
     {"\u2067", "U+2067", "right-to-left isolate", kNothing},
     {"\u2068", "U+2068", "first strong isolate", kNothing},
     {"\u2069", "U+2069", "pop directional isolate", kNothing},
     {"\u3000", "U+3000", "ideographic space", kSpace},
+    {"\u3164", "U+3164", "Hangul filler", kSpace},
     {"\ufeff", "U+FEFF", "zero width no-break space", kNothing},
 };
 
 const Invisible* Find(std::string_view character) {
   const auto found = std::ranges::find(kInvisible, character, &Invisible::text);
   return found == std::end(kInvisible) ? nullptr : found;
+}
+
+// Whether the first character is one of the table.
+bool BeginsInvisible(std::string_view text) {
+  const std::size_t size = Utf8CharacterSize(text);
+  return size > 1 && Find(text.substr(0, size)) != nullptr;
+}
+
+// Whether `c` is an indicator of YAML between the character `before` and `rest`. Invisible characters in
+// `rest` count as the space that they look like. After a key in quotes, ':' needs no space.
+bool IsIndicator(char c, char before, std::string_view rest) {
+  if (std::string_view(",[]{}").contains(c)) return true;
+  if (!std::string_view("-:?").contains(c)) return false;
+  return rest.empty() || rest.front() == ' ' || rest.front() == '\t' || BeginsInvisible(rest) ||
+         (c == ':' && (before == '"' || before == '\''));
+}
+
+// Whether `c` escapes the quote or the backslash after it, in a text within this kind of quotes.
+bool EscapesNext(char c, char quote, std::string_view rest) {
+  if (quote == '"') return c == '\\' && (rest.starts_with('"') || rest.starts_with('\\'));
+  return quote == '\'' && c == '\'' && rest.starts_with('\'');
 }
 
 // The first ones of a line, outside of comments.
@@ -82,13 +111,13 @@ FoundInLine FindInLine(std::string_view line, std::size_t number) {
   for (std::size_t i = 0; i < line.size();) {
     const std::size_t size = std::max<std::size_t>(1, Utf8CharacterSize(line.substr(i)));
     const std::string_view character = line.substr(i, size);
-    ++column;
+    // A byte order mark at the beginning of the text is no error, and no part of the line.
+    const bool byte_order_mark = number == 1 && i == 0 && character == "\ufeff";
     i += size;
-    // A byte order mark at the beginning of the text is no error.
-    const bool byte_order_mark = number == 1 && column == 1 && character == "\ufeff";
-    const Invisible* invisible = byte_order_mark ? nullptr : Find(character);
-    if (invisible != nullptr) {
-      const std::string_view rest = line.substr(i);
+    if (byte_order_mark) continue;
+    ++column;
+    const std::string_view rest = line.substr(i);
+    if (const Invisible* invisible = Find(character)) {
       const bool outside = quote == 0 && (structural || rest.empty() || rest.starts_with(':') ||
                                           rest.starts_with('#') || invisible->expected == kLineBreak);
       std::optional<std::string>& place = outside ? found.structural : found.in_text;
@@ -98,11 +127,16 @@ FoundInLine FindInLine(std::string_view line, std::size_t number) {
       if (outside) return found;
     }
     if (size > 1) {
-      structural &= byte_order_mark;
+      structural = false;
       before = 'a';
       continue;
     }
     const char c = character.front();
+    if (EscapesNext(c, quote, rest)) {
+      ++i;
+      ++column;
+      continue;
+    }
     if (quote != 0) {
       if (c == quote) quote = 0;
     } else if ((c == '"' || c == '\'') && structural) {
@@ -111,7 +145,7 @@ FoundInLine FindInLine(std::string_view line, std::size_t number) {
       return found;  // a comment
     }
     const bool space = c == ' ' || c == '\t';
-    structural = quote == 0 && ((space && structural) || std::string_view("-:,[]{}?").contains(c));
+    structural = quote == 0 && ((space && structural) || IsIndicator(c, before, rest));
     before = c;
   }
   return found;
@@ -152,7 +186,8 @@ std::optional<std::string> FindInvisibleCharacter(std::string_view text) {
 }
 
 Error WithInvisibleCharacter(Error error, std::string_view text) {
-  if (const auto found = FindInvisibleCharacter(text)) error.message += "; " + *found;
+  if (const auto found = FindInvisibleCharacter(text))
+    error.message += "; the YAML text has an invisible character: " + *found;
   return error;
 }
 

@@ -27,7 +27,18 @@ TEST(InvisibleCharacters, AreNamedWithTheirPosition) {
       {"a: 1\u00a0\r\n", 1, "line 1, column 5: U+00A0 (no-break space): expected a space"},
       {"a: 1\n\u00a0b: 1\nc\n", 3, "line 2, column 1: U+00A0 (no-break space): expected a space"},
       {"a: 1\nb\n\u00a0c: 1\n", 2, "line 3, column 1: U+00A0 (no-break space): expected a space"},
+      {"a: 1\u0085b: 2\n", 1, "line 1, column 5: U+0085 (next line): expected a line break"},
+      {"a:\u3164"
+       "1\n",
+       1, "line 1, column 3: U+3164 (Hangul filler): expected a space"},
+      {"a:\u2063 1\n", 1, "line 1, column 3: U+2063 (invisible separator): remove this invisible character"},
+      // a byte order mark is no column
+      {"\ufeffkey\u00a0: 1\n", 1, "line 1, column 4: U+00A0 (no-break space): expected a space"},
+      {"\ufeff\u00a0a: 1\n", 1, "line 1, column 1: U+00A0 (no-break space): expected a space"},
       // not the cause
+      {"\ufeff# of\u00a0b\na: 1\n", 1, ""},
+      {"a: it-'s # b\u00a0\n", 1, ""},
+      {"a: http://x:'y # b\u00a0\n", 1, ""},
       {"\ufeffa: 1\nb\n", 2, ""},
       {"a: 1 # of\u00a0b\n", 1, ""},
       {"a: \"b:\u00a0c\"\n", 1, ""},
@@ -55,23 +66,37 @@ TEST(InvisibleCharacters, AreTheErrorOfATextThatCannotBeRead) {
 }
 
 TEST(InvisibleCharacters, AreNamedAfterAnErrorInTheContent) {
+  const std::string says = "; the YAML text has an invisible character: ";
   const struct {
     std::string text;
     std::string error;
   } cases[] = {
-      {"a: 1\nkey\u00a0: 2\n", "wrong; line 2, column 4: U+00A0 (no-break space): expected a space"},
+      {"a: 1\nkey\u00a0: 2\n",
+       "wrong" + says + "line 2, column 4: U+00A0 (no-break space): expected a space"},
       {"a: 50\u200b\n",
-       "wrong; line 1, column 6: U+200B (zero width space): remove this invisible character"},
+       "wrong" + says + "line 1, column 6: U+200B (zero width space): remove this invisible character"},
       {"a:\n  co\ufefflor: x\n",
-       "wrong; line 2, column 5: U+FEFF (zero width no-break space): remove this invisible character"},
+       "wrong" + says +
+           "line 2, column 5: U+FEFF (zero width no-break space): remove this invisible character"},
       {"a: \"x\u202e\"\n",
-       "wrong; line 1, column 6: U+202E (right-to-left override): remove this invisible character"},
+       "wrong" + says + "line 1, column 6: U+202E (right-to-left override): remove this invisible character"},
       {"a: x\u2066y\n",
-       "wrong; line 1, column 5: U+2066 (left-to-right isolate): remove this invisible character"},
+       "wrong" + says + "line 1, column 5: U+2066 (left-to-right isolate): remove this invisible character"},
       // one that is outside of words first
       {"a: ten\u00a0nodes\nb: 1\u00a0\n",
-       "wrong; line 2, column 5: U+00A0 (no-break space): expected a space"},
+       "wrong" + says + "line 2, column 5: U+00A0 (no-break space): expected a space"},
+      // after an escaped quote, and after the end of the quotes
+      {"a: \"x\\\" # b\u00a0c\"\n",
+       "wrong" + says + "line 1, column 12: U+00A0 (no-break space): expected a space"},
+      {"a: 'it''s # b\u00a0c'\n",
+       "wrong" + says + "line 1, column 14: U+00A0 (no-break space): expected a space"},
+      {"{\"a\":\"b # c\u00a0\"}\n",
+       "wrong" + says + "line 1, column 12: U+00A0 (no-break space): expected a space"},
       // none that has an effect
+      {"a: \"x\\\\\" # b\u00a0c\n", "wrong"},
+      {"a: 'it''s' # b\u00a0c\n", "wrong"},
+      {"\ufeff# of\u00a0b\na: 1\n", "wrong"},
+      {"a: it-'s # b\u00a0c\n", "wrong"},
       {"\ufeffa: 1 # of\u00a0b\nb: \u00fc\n", "wrong"},
       {"a: 1\n", "wrong"},
       {"", "wrong"},

@@ -302,9 +302,11 @@ TEST(AnInvalidConfig, WithInvalidYamlIsReportedWithTheLine) {
 
 TEST(AnInvalidConfig, NamesTheInvisibleCharacterOfAFieldOrValue) {
   EXPECT_THAT(ErrorOfV1("percentageOfNodesToScore\u00a0: 50\n"),
-              HasSubstr("; line 3, column 25: U+00A0 (no-break space): expected a space"));
+              HasSubstr("; the YAML text has an invisible character: line 3, column 25: U+00A0 (no-break "
+                        "space): expected a space"));
   EXPECT_THAT(ErrorOfV1("percentageOfNodesToScore: 50\u200b\n"),
-              HasSubstr("; line 3, column 29: U+200B (zero width space): remove this invisible character"));
+              HasSubstr("; the YAML text has an invisible character: line 3, column 29: U+200B (zero width "
+                        "space): remove this invisible character"));
   EXPECT_THAT(ErrorOfV1("profiles: [{schedulerName: a}, {schedulerName: a}] # of\u00a0two\n"),
               testing::Not(HasSubstr("U+00A0")));
   const auto accepted = Parse("profiles: [{schedulerName: mine\u200b}]\n");

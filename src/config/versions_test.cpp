@@ -276,6 +276,26 @@ TEST(V1Alpha1, SupportsAPolicyFile) {
   EXPECT_EQ(Shown(config->profiles[0].at(Point::kScore)), "+ImageLocality 2 -*");
 }
 
+TEST(V1Alpha1, NamesThePolicyFileInItsErrors) {
+  const struct {
+    std::string policy;
+    std::string error;
+  } cases[] = {
+      {"priorities:\n- {name: x, weight: 1\u200b}\n", "/etc/policy.cfg: json: cannot unmarshal string"},
+      {"priorities:\n- {name: x, weight: 1\u200b}\n",
+       "; the YAML text has an invisible character: line 2, column 22: U+200B (zero width space): remove"},
+      {"a: 1\n\u00a0b\nc: 2\n", "/etc/policy.cfg: yaml: line 2, column 1: U+00A0 (no-break space)"},
+  };
+  for (const auto& c : cases) {
+    ParseOptions options;
+    options.read_file = [&](const std::string&) -> Expected<std::string> { return c.policy; };
+    const auto config = ParseSchedulerConfig(
+        Head("v1alpha1") + "algorithmSource: {policy: {file: {path: /etc/policy.cfg}}}\n", options);
+    ASSERT_FALSE(config) << c.policy;
+    EXPECT_THAT(config.error().message, HasSubstr(c.error));
+  }
+}
+
 // --- Policy ---
 TEST(Policy, ConvertsPredicatesAndPriorities) {
   const SchedulerConfig config = Read(R"({"predicates":[{"name":"HostName"},{"name":"MatchNodeSelector"},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/invisible_characters.hpp"
 #include "config/duration.hpp"
 #include "config/versions/version.hpp"
 
@@ -250,12 +251,16 @@ void LayOver(const PluginSet& custom, PluginSet& base) {
   }
 }
 
+Expected<void> ReadPolicyText(const std::string& text, Document& document, ProfileDocument& profile) {
+  BERTH_TRY(const yaml::ParsedText policy, yaml::ParseText(text));
+  return WithInvisibleCharacter(ReadPolicy(policy.root, document, profile), text);
+}
+
 Expected<void> UsePolicy(const std::string& path, const ReadFile& read_file, Document& document) {
   if (!read_file) return Invalid(fmt::format("algorithmSource.policy.file \"{}\" cannot be read here", path));
   BERTH_TRY(const std::string text, read_file(path));
-  BERTH_TRY(const yaml::ParsedText policy, yaml::ParseText(text));
   ProfileDocument from_policy;
-  if (auto read = ReadPolicy(policy.root, document, from_policy); !read)
+  if (auto read = ReadPolicyText(text, document, from_policy); !read)
     return std::unexpected(std::move(read).error().In(path));
   ProfileDocument& profile = document.profiles.front();
   for (std::size_t i = 0; i < kPointCount; ++i) {
