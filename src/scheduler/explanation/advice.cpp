@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -33,6 +34,9 @@ struct Proposal {
     return steps;
   }
   bool NamesNode() const { return std::ranges::any_of(fixes, &Fix::names_node); }
+  bool ChangesNode() const {
+    return std::ranges::any_of(fixes, [](const Fix& fix) { return fix.on_node != nullptr; });
+  }
   int Effort() const {
     int sum = 0;
     for (const Fix& fix : fixes) sum += fix.effort;
@@ -53,17 +57,31 @@ std::vector<std::string> PluginsOf(const RowGroup& group) {
   return plugins;
 }
 
-// One fix for each plugin that rejects the group.
-void ProposeForGroup(const Situation& at, const RowGroup& group, std::vector<Proposal>& proposals) {
+// Moves the fixes that the situation does not allow for the group's nearest row to `forbidden`.
+void TakeForbidden(const Situation& at, const RowGroup& group, std::vector<Fix>& fixes,
+                   std::vector<Fix>& forbidden) {
+  const auto rest = std::ranges::stable_partition(
+      fixes, [&](const Fix& fix) { return IsAllowedOn(at, fix, group.nearest); });
+  std::ranges::move(rest, std::back_inserter(forbidden));
+  fixes.erase(rest.begin(), rest.end());
+}
+
+// One fix for each plugin that rejects the group's nearest row.
+std::vector<Proposal> ProposeForNearest(const Situation& at, const RowGroup& group,
+                                        std::vector<Fix>& forbidden) {
+  std::vector<Proposal> proposals;
   std::vector<std::vector<Fix>> alternatives;
+  bool complete = true;
   for (const std::string& plugin : PluginsOf(group)) {
     alternatives.push_back(FixesFor(at, group, plugin));
-    if (alternatives.back().empty() || alternatives.size() > kMostObstacles) return;
+    if (alternatives.back().empty() || alternatives.size() > kMostObstacles) return {};
+    TakeForbidden(at, group, alternatives.back(), forbidden);
+    complete &= !alternatives.back().empty();
   }
-  if (alternatives.empty()) return;
+  if (alternatives.empty() || !complete) return {};
   if (alternatives.size() == 1) {
     for (Fix& fix : alternatives.front()) proposals.push_back({{std::move(fix)}});
-    return;
+    return proposals;
   }
   for (std::size_t variant = 0; variant < kVariants; ++variant) {
     Proposal proposal;
@@ -71,6 +89,21 @@ void ProposeForGroup(const Situation& at, const RowGroup& group, std::vector<Pro
       proposal.Add(fixes[std::min(variant, fixes.size() - 1)]);
     proposals.push_back(std::move(proposal));
   }
+  return proposals;
+}
+
+// Changes of a node are proposed for the nearest row of those whose nodes may be changed in this way.
+void ProposeForGroup(const Situation& at, RowGroup group, std::vector<Proposal>& proposals) {
+  std::vector<Fix> forbidden;
+  std::ranges::move(ProposeForNearest(at, group, forbidden), std::back_inserter(proposals));
+  if (forbidden.empty()) return;
+  FindNearest(at, group, [&](cluster::Row row) {
+    return std::ranges::all_of(forbidden, [&](const Fix& fix) { return IsAllowedOn(at, fix, row); });
+  });
+  if (group.nearest == cluster::kNoRow) return;
+  std::vector<Proposal> others = ProposeForNearest(at, group, forbidden);
+  std::erase_if(others, [](const Proposal& proposal) { return !proposal.ChangesNode(); });
+  std::ranges::move(others, std::back_inserter(proposals));
 }
 
 std::vector<Proposal> Propose(const Situation& at, const std::vector<RowGroup>& groups) {

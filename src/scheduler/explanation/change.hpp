@@ -30,6 +30,9 @@ struct Change {
   bool changes_cluster() const { return !leaving.empty() || !nodes.empty() || !new_nodes.empty(); }
 };
 
+// Whether advice may change a node from the first version to the second one. Empty: every change is allowed.
+using AllowsNodeChange = std::function<bool(const api::Node& before, const api::Node& after)>;
+
 // Applies the cluster's part of a change, and reverts it on destruction. Nothing else may change the cluster
 // meanwhile. Objects are restored as they were; rows of nodes may differ from the ones before for added nodes
 // only.

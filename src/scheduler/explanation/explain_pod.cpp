@@ -8,7 +8,6 @@
 
 #include "scheduler/explanation/advice.hpp"
 #include "scheduler/explanation/deciding_values.hpp"
-#include "scheduler/explanation/resources.hpp"
 
 namespace berth::explanation {
 namespace {
@@ -25,23 +24,6 @@ std::vector<Obstacle> ExtenderObstacles(const record::AttemptRecord& record,
                          fmt::format("rejected by extender {} without reason", silence.extender),
                          silence.rows});
   return obstacles;
-}
-
-void FindNearest(const Situation& at, RowGroup& group) {
-  const bool resources = std::ranges::any_of(
-      group.obstacles, [](const Obstacle* obstacle) { return obstacle->plugin == "NodeResourcesFit"; });
-  double smallest = 0;
-  group.rows.ForEach([&](std::size_t index) {
-    const auto row = static_cast<cluster::Row>(index);
-    const double shortfall = resources ? ShortfallOn(at, row) : 0;
-    if (group.nearest != cluster::kNoRow) {
-      if (shortfall > smallest) return;
-      if (shortfall == smallest && at.nodes().name(row) > at.nodes().name(group.nearest)) return;
-    }
-    group.nearest = row;
-    smallest = shortfall;
-  });
-  group.shortfall = smallest;
 }
 
 // The nodes that do not fit, by the set of their obstacles; the closest first.
@@ -91,14 +73,16 @@ std::vector<NodeGroup> DescribeGroups(const Situation& at, const std::vector<Row
   return described;
 }
 
-void ExplainAttempt(assembly::PodEvaluator& evaluator, const cluster::PodInfo& info, Explanation& out) {
+void ExplainAttempt(assembly::PodEvaluator& evaluator, const cluster::PodInfo& info,
+                    const AllowsNodeChange& allows, Explanation& out) {
   assembly::Engine& engine = evaluator.engine();
   const runtime::Profile& profile = *engine.FindProfile(info.pod->spec.scheduler_name);
   Obstacles obstacles = FindObstacles(info, profile, engine.cache().nodes(), engine.reasons());
   for (Obstacle& obstacle : ExtenderObstacles(*out.record, engine.reasons()))
     obstacles.all.push_back(std::move(obstacle));
   const Lookups lookups = FindLookups(info, engine.cache().nodes(), engine.symbols(), obstacles);
-  const Situation at{info, engine.cache(), engine.symbols(), obstacles, lookups, evaluator.RowsByName()};
+  const Situation at{info,  engine.cache(), engine.symbols(), obstacles, lookups, evaluator.RowsByName(),
+                     allows};
   if (!obstacles.pre_filter.ok()) {
     if (out.record->pre_filter) {
       for (const std::string& text : out.record->pre_filter->reasons)
@@ -114,12 +98,13 @@ void ExplainAttempt(assembly::PodEvaluator& evaluator, const cluster::PodInfo& i
     out.advice = FindAdvice(evaluator, at, groups, *out.record);
 }
 
-void ExplainUnbound(assembly::PodEvaluator& evaluator, const api::PodPtr& pod, Explanation& out) {
+void ExplainUnbound(assembly::PodEvaluator& evaluator, const api::PodPtr& pod, const AllowsNodeChange& allows,
+                    Explanation& out) {
   cluster::PodInfo info;
   out.record = evaluator.Evaluate(pod, info);
   if (out.record->result == record::Result::kUnschedulable)
     out.preemption = PreviewPreemption(evaluator, pod, *out.record);
-  if (info.pod != nullptr) return ExplainAttempt(evaluator, info, out);
+  if (info.pod != nullptr) return ExplainAttempt(evaluator, info, allows, out);
   if (!pod->metadata.deleting() && !pod->terminal()) out.advice = AdviceToAdmit(evaluator, pod);
 }
 
@@ -136,9 +121,10 @@ auto WithoutPod(assembly::PodEvaluator& evaluator, const api::PodPtr& pod, Evalu
 
 }  // namespace
 
-Explanation ExplainPod(assembly::PodEvaluator& evaluator, const api::PodPtr& pod) {
+Explanation ExplainPod(assembly::PodEvaluator& evaluator, const api::PodPtr& pod,
+                       const AllowsNodeChange& allows) {
   Explanation out{.pod = pod->metadata.Key(), .owner = OwnerOf(*pod), .bound_to = pod->spec.node_name.str()};
-  WithoutPod(evaluator, pod, [&](const api::PodPtr& free) { ExplainUnbound(evaluator, free, out); });
+  WithoutPod(evaluator, pod, [&](const api::PodPtr& free) { ExplainUnbound(evaluator, free, allows, out); });
   return out;
 }
 

@@ -433,6 +433,32 @@ bool Adds(const Change& change, const std::string& node) {
 
 }  // namespace
 
+void FindNearest(const Situation& at, RowGroup& group, const std::function<bool(cluster::Row)>& eligible) {
+  const bool resources = std::ranges::any_of(
+      group.obstacles, [](const Obstacle* obstacle) { return obstacle->plugin == "NodeResourcesFit"; });
+  group.nearest = cluster::kNoRow;
+  group.shortfall = 0;
+  group.rows.ForEach([&](std::size_t index) {
+    const auto row = static_cast<cluster::Row>(index);
+    const double shortfall = resources ? ShortfallOn(at, row) : 0;
+    if (group.nearest != cluster::kNoRow) {
+      if (shortfall > group.shortfall) return;
+      if (shortfall == group.shortfall && at.nodes().name(row) > at.nodes().name(group.nearest)) return;
+    }
+    if (eligible && !eligible(row)) return;
+    group.nearest = row;
+    group.shortfall = shortfall;
+  });
+}
+
+bool IsAllowedOn(const Situation& at, const Fix& fix, cluster::Row row) {
+  if (!at.allows || !fix.on_node) return true;
+  const api::Node& before = at.nodes().node(row);
+  api::Node after = before;
+  fix.on_node(after);
+  return at.allows(before, after);
+}
+
 std::vector<Fix> FixesForPod(const Situation& at) {
   Fixes fixes;
   for (const MisspelledClaim& claim : MisspelledClaims(at)) {

@@ -31,9 +31,18 @@ struct RowGroup {
   double shortfall = 0;                    // of that row
 };
 
+// Sets the nearest row and its shortfall, of the rows for which `eligible` returns true; empty: of all.
+// Without such a row, the nearest one is kNoRow.
+void FindNearest(const Situation& at, RowGroup& group,
+                 const std::function<bool(cluster::Row)>& eligible = {});
+
 // The alternatives against this plugin's obstacles for the group, the easiest first; at most a few. Empty:
-// none is known. All work for the group's nearest row.
+// none is known. All work for the group's nearest row. Some may change a node as the situation does not
+// allow.
 std::vector<Fix> FixesFor(const Situation& at, const RowGroup& group, std::string_view plugin);
+
+// Whether the situation allows the fix to change the node of this row; true if it changes no node.
+bool IsAllowedOn(const Situation& at, const Fix& fix, cluster::Row row);
 
 // Changes of a pod that is rejected whatever the node; all of them together may help. Empty: none is known.
 std::vector<Fix> FixesForPod(const Situation& at);

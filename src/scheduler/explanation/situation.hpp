@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduler/assembly/engine.hpp"
+#include "scheduler/explanation/change.hpp"
 #include "scheduler/explanation/obstacles.hpp"
 
 namespace berth::explanation {
@@ -28,6 +29,7 @@ struct Situation {
   const Obstacles& obstacles;
   const Lookups& lookups;                 // of this pod and these obstacles
   std::span<const cluster::Row> by_name;  // all rows, in the order of their nodes' names
+  const AllowsNodeChange& allows;         // the changes of nodes that may be proposed
 
   const cluster::NodeTable& nodes() const { return cluster.nodes(); }
 };

@@ -17,14 +17,11 @@ std::string ShownName(const PodSource& source) {
                      source.name);
 }
 
-// Whether the advice changes a node back: uncordons one that was drained, removes a taint that was added.
+// Whether the advice would change a node back: uncordon one that was drained, remove a taint that was added.
 // What a later change has undone is no longer required.
-bool Undoes(const explanation::Advice& advice, const Scenario& scenario) {
-  return std::ranges::any_of(advice.change.nodes, [&](const api::NodePtr& then) {
-    const auto now = scenario.FindNode(then->metadata.name);
-    return now && std::ranges::any_of(scenario.changes(), [&](const Change& change) {
-             return IsInEffect(change, **now) && !IsInEffect(change, *then);
-           });
+bool Undoes(const Scenario& scenario, const api::Node& before, const api::Node& after) {
+  return std::ranges::any_of(scenario.changes(), [&](const Change& change) {
+    return IsInEffect(change, before) && !IsInEffect(change, after);
   });
 }
 
@@ -41,6 +38,9 @@ Waiting ExplainWaiting(Scenario& scenario, const std::vector<std::size_t>& indic
     problems[pods.back()->metadata.uid] = followed.problem;
     if (!pods.back()->status.nominated_node_name.empty()) evaluator.AddNominated(pods.back());
   }
+  const auto allows = [&](const api::Node& before, const api::Node& after) {
+    return !Undoes(scenario, before, after);
+  };
   Waiting waiting;
   std::vector<explain::PodsOfText> explained;
   for (const std::vector<api::PodPtr>& group : explain::GroupByShape(pods)) {
@@ -48,8 +48,7 @@ Waiting ExplainWaiting(Scenario& scenario, const std::vector<std::size_t>& indic
       waiting.not_explained += group.size();
       continue;
     }
-    explain::PodsOfText one{.example = explanation::ExplainPod(evaluator, group.front())};
-    std::erase_if(one.example.advice, [&](const auto& advice) { return Undoes(advice, scenario); });
+    explain::PodsOfText one{.example = explanation::ExplainPod(evaluator, group.front(), allows)};
     one.body = explain::ExplanationBody(one.example, scenario.engine().reasons(), text);
     // A node fits, but the pod was not bound, for example because its volumes cannot be created.
     const std::string& problem = problems.at(group.front()->metadata.uid);

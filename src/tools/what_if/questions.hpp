@@ -20,7 +20,7 @@ struct Waiting {
 inline constexpr std::size_t kMostExplained = 50;
 
 // At most kMostExplained kinds of pods are evaluated. `pods`: indices in followed() of pods that wait. No
-// advice undoes a change of a node that was made.
+// advice undoes a change of a node that was made; other nodes are advised instead.
 Waiting ExplainWaiting(Scenario& scenario, const std::vector<std::size_t>& pods,
                        const explain::TextOptions& text);
 

@@ -264,6 +264,20 @@ TEST(Waiting, NoAdviceUndoesAChangeOfANode) {
   }
 }
 
+TEST(Waiting, AdviceIsAboutAnEqualNodeIfTheNearestOneWasChanged) {
+  const std::string cordoned =
+      ", spec: {unschedulable: true, taints: [{key: node.kubernetes.io/unschedulable, effect: NoSchedule}]}";
+  Question question(NodeText("a", 4) + NodeText("b", 4, cordoned) + NodeText("c", 4, cordoned) +
+                    PodText("w", 1, "a", OwnedBy("ReplicaSet", "w")));
+  question.Apply(Drain{"a"});
+  question.Apply(Cordon{"b", true});
+  const Waiting waiting = ExplainWaiting(question.scenario(), question.scenario().Waiting(), {});
+  ASSERT_THAT(waiting.groups, SizeIs(1));
+  EXPECT_THAT(waiting.groups[0].body,
+              AllOf(HasSubstr("uncordon node c (kubectl uncordon c)"), Not(HasSubstr("uncordon node a")),
+                    Not(HasSubstr("uncordon node b"))));
+}
+
 TEST(Report, TheTextBeginsWithASummary) {
   Question question(Drained());
   const ChangeResult drained = question.Apply(Drain{"a"});
