@@ -58,8 +58,7 @@ TEST_F(GangSchedulingTest, APlacementIsFeasibleWhileMinCountCanBeReached) {
   };
   const auto group = MakeGroup("g", 3);
   for (const Case& c :
-       {Case{3, 0, Code::kSuccess, ""}, Case{4, 2, Code::kSuccess, ""},
-        Case{1, 2, Code::kWait, ""},
+       {Case{3, 0, Code::kSuccess, ""}, Case{4, 2, Code::kSuccess, ""}, Case{1, 2, Code::kWait, ""},
         Case{1, 1, Code::kUnschedulable, "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining"}}) {
     const auto status =
         plugin->PlacementFeasible(*group, {.remaining = c.remaining, .scheduled = c.scheduled});
