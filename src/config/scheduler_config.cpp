@@ -169,10 +169,10 @@ SchedulerConfig DefaultSchedulerConfig(const FeatureGates& gates, const ArgsCode
 Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const ParseOptions& options) {
   BERTH_TRY(const yaml::ParsedText parsed, yaml::ParseText(text));
   auto config = ReadConfig(parsed, text, options);
-  const auto invisible = FindInvisibleCharacter(text);
-  if (config && invisible)
+  if (!config) return WithInvisibleCharacter(std::move(config), text);
+  if (const auto invisible = FindInvisibleCharacter(text))
     config->notes.push_back(fmt::format("the configuration has an invisible character: {}", *invisible));
-  return WithInvisibleCharacter(std::move(config), text);
+  return config;
 }
 
 Expected<SchedulerConfig> ParseSchedulerConfig(std::string_view text, const FeatureGates& gates) {

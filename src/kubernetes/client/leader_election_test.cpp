@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/lease_fence.hpp"
+#include "base/shifted_clock.hpp"
 #include "http/fake_loop.hpp"
 #include "kubernetes/client/fake_lease_server.hpp"
 #include "observability/metrics/registry.hpp"
@@ -24,20 +25,6 @@ using testing::SizeIs;
 using testing::StartsWith;
 
 constexpr const char* kPath = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler";
-
-// A clock whose calendar time can be set.
-class Calendar final : public Clock {
- public:
-  explicit Calendar(const Clock& clock) : clock_(clock) {}
-  MonoTime Now() const override { return clock_.Now(); }
-  WallTime WallNow() const override { return clock_.WallNow() + shift_; }
-  BootTime BootNow() const override { return clock_.BootNow(); }
-  void Set(Duration by) { shift_ += by; }
-
- private:
-  const Clock& clock_;
-  Duration shift_{};
-};
 
 // One candidate with its loop, fence and metrics; all candidates share the Lease.
 struct Candidate {
@@ -60,7 +47,7 @@ struct Candidate {
 
   FakeApi api, events;
   metrics::Registry registry;
-  Calendar calendar;
+  ShiftedClock calendar;
   LeaseFence fence;
   int started = 0, stopped = 0;
   std::unique_ptr<LeaderElector> elector;
@@ -402,7 +389,7 @@ TEST_F(Election, CalendarJumpsHaveNoEffect) {
   Start(b_);
   for (const Duration jump : {-1h, +3h}) {
     Pass(1s);
-    a_.calendar.Set(jump);
+    a_.calendar.SetWallClock(jump);
     Pass(20s);
     EXPECT_TRUE(a_.fence.Open());
     EXPECT_EQ(a_.stopped + b_.started, 0);

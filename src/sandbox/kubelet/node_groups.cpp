@@ -207,7 +207,7 @@ Expected<std::vector<NodeGroup>> ParseNodeGroups(std::string_view text) {
     }
   }
   if (!problems.empty())
-    return std::unexpected(WithInvisibleCharacter({ErrorCode::kInvalid, problems.Text()}, text));
+    return WithInvisibleCharacter<std::vector<NodeGroup>>(Invalid(problems.Text()), text);
   return groups;
 }
 

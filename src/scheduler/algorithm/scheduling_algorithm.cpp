@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <set>
 
 #include "base/check.hpp"

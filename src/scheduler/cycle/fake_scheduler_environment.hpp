@@ -6,27 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/shifted_clock.hpp"
 #include "scheduler/assembly/engine.hpp"
 #include "scheduler/assembly/in_tree_plugins.hpp"
 #include "scheduler/cycle/scheduler.hpp"
 #include "testing/fakes.hpp"
 
 namespace berth::cycle {
-
-// A clock whose time of day differs from that of another one.
-class ShiftedClock final : public Clock {
- public:
-  explicit ShiftedClock(const Clock& clock) : clock_(clock) {}
-  MonoTime Now() const override { return clock_.Now(); }
-  WallTime WallNow() const override { return clock_.WallNow() + shift_; }
-  BootTime BootNow() const override { return clock_.BootNow(); }
-  // Forward; back if negative.
-  void SetWallClock(Duration by) { shift_ += by; }
-
- private:
-  const Clock& clock_;
-  Duration shift_{};
-};
 
 // Members are declared in dependency order. `engine` and `scheduler` are null until Build.
 struct SchedulerEnvironment {

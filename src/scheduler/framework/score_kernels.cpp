@@ -11,10 +11,6 @@ namespace {
 using Word = RowSet::Word;
 using Blocks = RowSet::Blocks;
 
-// Even at 512 bits, compilers expand a word's bits in two halves, and reading them back as one vector stalls
-// longer than working in halves.
-VectorLevel ForSpread(VectorLevel level) { return std::min(level, VectorLevel::kAvx2); }
-
 BERTH_KERNEL std::int64_t MaskOf(Word word, std::size_t row) {
   return -static_cast<std::int64_t>((word >> row) & 1);
 }
@@ -155,6 +151,10 @@ struct Marked {
 };
 
 }  // namespace
+
+// Even at 512 bits, compilers expand a word's bits in two halves, and reading them back as one vector stalls
+// longer than working in halves.
+VectorLevel ForSpread(VectorLevel level) { return std::min(level, VectorLevel::kAvx2); }
 
 std::uint8_t MaxByte(std::span<const std::uint8_t> values, VectorLevel level) {
   return RunVectorized<HighestByte>(level, values);

@@ -10,6 +10,9 @@
 
 namespace berth::framework {
 
+// The fastest level for a kernel that calls SpreadBits, on a machine that supports `level`.
+VectorLevel ForSpread(VectorLevel level);
+
 // The maximum over all rows, or over the feasible ones; 0 if there are none.
 std::uint8_t MaxByte(std::span<const std::uint8_t> values, VectorLevel level = BestVectorLevel());
 std::uint8_t MaxByte(std::span<const std::uint8_t> values, const RowSet& feasible,

@@ -5,14 +5,14 @@
 #include <cstring>
 
 #include "base/check.hpp"
+#include "scheduler/framework/score_kernels.hpp"
 
 namespace berth::record {
 namespace {
 
 using Blocks = RowSet::Blocks;
 
-// Reading a word's expanded bits as one vector of 512 bits stalls (framework/score_kernels.cpp).
-VectorLevel ForSpread(VectorLevel level) { return std::min(level, VectorLevel::kAvx2); }
+using framework::ForSpread;
 
 constexpr ScoreCode kBytes{.lowest = 0, .step = 1, .bits = 8};
 

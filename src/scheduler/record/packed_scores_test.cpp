@@ -5,17 +5,10 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "testing/vector_levels.hpp"
 
 namespace berth::record {
 namespace {
-
-std::vector<VectorLevel> Levels() {
-  std::vector<VectorLevel> levels;
-  for (const VectorLevel level : {VectorLevel::kBaseline, VectorLevel::kAvx2, VectorLevel::kAvx512}) {
-    if (level <= BestVectorLevel()) levels.push_back(level);
-  }
-  return levels;
-}
 
 // Scores of rows; one in eight is not feasible and has one of `others`.
 struct Column {
@@ -71,7 +64,7 @@ TEST(PackedScores, EveryFeasibleRowKeepsItsScoreInTheFewestBits) {
     for (const auto& others : {UpTo(0, 255), test.values}) {
       for (const std::size_t rows : {1000UL, 64UL * 20, 64UL * 20 + 1, 64UL * 20 - 1}) {
         const Column column(rows, test.values, others, rows);
-        for (const VectorLevel level : Levels()) {
+        for (const VectorLevel level : berth::testing::RunnableLevels()) {
           SCOPED_TRACE(::testing::Message() << test.name << ", " << rows << " rows, level " << int(level));
           const ScoreCode code = NarrowestCode(column.scores, column.feasible, level);
           EXPECT_EQ(code, test.code);
@@ -86,7 +79,7 @@ TEST(PackedScores, AnyNumberOfRowsCanBePacked) {
   for (std::size_t rows = 0; rows <= 200; ++rows) {
     for (const std::uint8_t most : {0, 1, 3, 15, 100}) {
       const Column column(rows, UpTo(0, most), UpTo(0, 255), rows + most);
-      for (const VectorLevel level : Levels()) {
+      for (const VectorLevel level : berth::testing::RunnableLevels()) {
         SCOPED_TRACE(::testing::Message()
                      << rows << " rows, up to " << int(most) << ", level " << int(level));
         ExpectPacked(column, NarrowestCode(column.scores, column.feasible, level), level);

@@ -7,6 +7,11 @@
 namespace berth::what_if {
 namespace {
 
+// Whether the taint is one of this key and effect; empty: of every effect.
+bool IsOf(const api::Taint& taint, std::string_view key, std::string_view effect) {
+  return taint.key == key && (effect.empty() || taint.effect == effect);
+}
+
 struct InEffect {
   const api::Node& node;
 
@@ -24,9 +29,7 @@ struct InEffect {
   bool operator()(const SetTaint& change) const {
     if (change.node != node.metadata.name) return false;
     const bool present = std::ranges::any_of(node.taints, [&](const api::Taint& taint) {
-      return change.remove ? taint.key == change.taint.key &&
-                                 (change.taint.effect.empty() || taint.effect == change.taint.effect)
-                           : taint == change.taint;
+      return change.remove ? IsOf(taint, change.taint.key, change.taint.effect) : taint == change.taint;
     });
     return present != change.remove;
   }
@@ -41,7 +44,7 @@ struct InEffect {
 api::Node WithoutTaint(const api::Node& node, std::string_view key, std::string_view effect) {
   api::CowList<api::Taint> kept;
   for (const api::Taint& taint : std::as_const(node.taints)) {
-    if (taint.key != key || (!effect.empty() && taint.effect != effect)) kept.push_back(taint);
+    if (!IsOf(taint, key, effect)) kept.push_back(taint);
   }
   api::Node changed = node;
   changed.taints = std::move(kept);

@@ -62,8 +62,7 @@ Expected<Policy> Policy::Parse(std::string_view yaml) {
     policy.rules_.push_back(std::move(rule));
   });
   reader.Finish();
-  if (!problems.empty())
-    return std::unexpected(WithInvisibleCharacter({ErrorCode::kInvalid, problems.Text()}, yaml));
+  if (!problems.empty()) return WithInvisibleCharacter<Policy>(Invalid(problems.Text()), yaml);
   return policy;
 }
 

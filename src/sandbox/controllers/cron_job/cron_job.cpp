@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/trim.hpp"
+
 namespace berth::sandbox {
 namespace {
 
@@ -23,12 +25,6 @@ JobFacts JobFactsOf(const ObjectPtr& object) {
           std::string(FindString(document.root(), "metadata.creationTimestamp"))};
 }
 
-std::string_view Trim(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
-  return text.substr(0, text.find_last_not_of(kSpace) + 1);
-}
-
 // Takes the zone at the beginning of a schedule, as in "TZ=UTC 0 0 * * *", and the white space around the
 // rest. The API server accepts it no longer, but keeps CronJobs that have it. Empty: none.
 std::string_view TakeZone(std::string_view& schedule) {
@@ -36,7 +32,7 @@ std::string_view TakeZone(std::string_view& schedule) {
     if (!schedule.starts_with(prefix)) continue;
     const std::string_view zone = schedule.substr(prefix.size(), schedule.find(' ') - prefix.size());
     schedule.remove_prefix(prefix.size() + zone.size());
-    schedule = Trim(schedule);
+    schedule = Trimmed(schedule, " \t\n\v\f\r");
     return zone;
   }
   return {};

@@ -20,8 +20,8 @@ struct Candidate {
   std::vector<VictimUnit> units = {};
 };
 
-// The victims of the candidate, of which there is at least one, by descending importance. `buffer` is
-// overwritten if they are units; the result is valid as long as neither changes.
+// The candidate's victims by descending importance; at least one. `buffer` is overwritten if they are units;
+// the result is valid as long as neither changes.
 std::span<const Importance::Entry> VictimsOf(const Candidate& candidate,
                                              std::vector<Importance::Entry>& buffer);
 
