@@ -72,6 +72,7 @@ struct Subject {
   std::vector<std::string> gates = {};  // values of --feature-gates
   bool load_aware = false;
   bool use_equivalence_cache = true;  // use the equivalence cache
+  std::size_t record_bytes = 0;       // of the attempt records that are kept
 };
 
 config::SchedulerConfig ConfigOf(const Subject& subject, const runtime::Registry& plugins) {
@@ -111,10 +112,11 @@ void MeasureNodes(framework::Handle& handle, const Clock& clock) {
 // its node.
 class Deciding {
  public:
-  Deciding(assembly::Engine& engine, bool use_equivalence_cache)
+  Deciding(assembly::Engine& engine, const Subject& subject)
       : engine_(engine),
         cache_(engine.cache()),
-        algorithm_(Options(use_equivalence_cache), engine.reasons(), engine.extenders()) {}
+        algorithm_(Options(subject.use_equivalence_cache), engine.reasons(), engine.extenders()),
+        records_(subject.record_bytes) {}
 
   // Not inlined, so that callgrind can count it alone (--toggle-collect).
   [[gnu::noinline]] void Take(const Step& step) {
@@ -161,7 +163,7 @@ class Deciding {
   assembly::Engine& engine_;
   cluster::ClusterState& cache_;
   algorithm::SchedulingAlgorithm algorithm_;
-  record::RecordRing records_{64u << 20};
+  record::RecordRing records_;
   algorithm::CurrentView view_;
   static constexpr std::size_t kCountEach = 256;  // counting is not part of a decision
   std::size_t unplaced_ = 0, placed_ = 0, feasible_ = 0, counted_ = 0;
@@ -176,7 +178,7 @@ Result RunOnce(const Subject& subject, const Size& size) {
   const Stage stage((*engine)->cache(), *subject.workload, size);
   const ManualClock clock;
   MeasureNodes((*engine)->handle(), clock);
-  Deciding deciding(**engine, subject.use_equivalence_cache);
+  Deciding deciding(**engine, subject);
 
   Result result;
   result.micros.reserve(stage.steps().size());
@@ -252,6 +254,7 @@ int main(int argc, char** argv) {
   Size size{.pods = 20000};
   std::size_t rounds = 3;
   std::string config, events;
+  std::size_t record_bytes = 64u << 20;
   bool load_aware = false, plain = false, json = false, dump = false, list = false;
   std::vector<std::string> all, gates;
   for (const Workload& workload : Workloads()) all.push_back(workload.name);
@@ -273,6 +276,11 @@ int main(int argc, char** argv) {
              "measure each workload a second time, with LoadAware and node measurements; not with --config");
   flags.Bool("no-equivalence-cache", plain,
              "disable the equivalence cache, like --berth-equivalence-cache-size=0");
+  flags.Integer(
+      "record-bytes", record_bytes,
+      "limit of the attempt records that are kept, like --berth-record-buffer-size; a small one is reached "
+      "soon, as in a scheduler that has been running for long",
+      {.least = 1});
   flags.Bool("json", json, "print one JSON object per line");
   flags.Bool("dump", dump, "print the cluster and the pods of one workload, one watch event per line");
   flags.Path("events", events,
@@ -306,14 +314,18 @@ int main(int argc, char** argv) {
   const std::string config_text = config.empty() ? "" : ReadFile(config);
   for (const std::string& name : names) {
     const Workload* workload = recorded ? &recorded->workload : FindWorkload(name);
-    subjects.push_back(
-        {.workload = workload, .config = config_text, .gates = gates, .use_equivalence_cache = !plain});
+    subjects.push_back({.workload = workload,
+                        .config = config_text,
+                        .gates = gates,
+                        .use_equivalence_cache = !plain,
+                        .record_bytes = record_bytes});
     if (load_aware)
       subjects.push_back({.workload = workload,
                           .config = "",
                           .gates = gates,
                           .load_aware = true,
-                          .use_equivalence_cache = !plain});
+                          .use_equivalence_cache = !plain,
+                          .record_bytes = record_bytes});
   }
   for (const std::size_t count : nodes) {
     size.nodes = count;

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <malloc.h>
+#include <jemalloc/jemalloc.h>
 #include <sys/resource.h>
 
-#include <climits>
 #include <cstdlib>
 #include <memory>
 #include <span>
@@ -46,8 +45,11 @@ inline double CpuSeconds() {
 // Keeps freed memory for the next round, like a scheduler that has been running for long. Otherwise a
 // benchmark would measure how fast the machine provides new pages (microseconds each on virtual machines).
 inline void KeepFreedMemory() {
-  mallopt(M_TRIM_THRESHOLD, INT_MAX);
-  mallopt(M_MMAP_THRESHOLD, INT_MAX);
+  ssize_t never = -1;
+  for (const char* arenas : {"arenas.dirty_decay_ms", "arena.0.dirty_decay_ms"}) {
+    if (mallctl(arenas, nullptr, nullptr, &never, sizeof(never)) != 0)
+      Stop(fmt::format("{} is not set", arenas));
+  }
 }
 
 // Calls take(std::shared_ptr<const T>) with the object of the event; T is its kind. Kinds that the scheduler

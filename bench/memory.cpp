@@ -1,10 +1,10 @@
 // Memory per node, bound pod and pending pod in the scheduler, in process: each is decoded from JSON and
 // stored like in the program, in the informer's store and the cache or the queue. Counts the memory allocated
-// by malloc and not freed (including the spare capacity of tables), and the resident memory.
+// by the allocator and not freed (including the spare capacity of tables), and the resident memory.
 //
 //   bench_memory [--nodes 5000] [--pods 30000] [--pending 10000] [--workloads 300] [--kind deployed] [--json]
 #include <fmt/format.h>
-#include <malloc.h>
+#include <jemalloc/jemalloc.h>
 #include <unistd.h>
 
 #include <ctime>
@@ -33,9 +33,18 @@ struct Settings {
   bool json = false;
 };
 
+// jemalloc computes its statistics when the epoch is written, without what the thread keeps for its next
+// allocations.
 std::size_t HeapBytes() {
-  const auto info = ::mallinfo2();
-  return info.uordblks + info.hblkhd;
+  std::uint64_t epoch = 1;
+  std::size_t allocated = 0, size = sizeof(allocated);
+  mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
+  mallctl("epoch", nullptr, nullptr, &epoch, sizeof(epoch));
+  mallctl("stats.allocated", &allocated, &size, nullptr, 0);
+  return allocated;
+}
+void ReturnFreedMemory() {
+  mallctl(fmt::format("arena.{}.purge", MALLCTL_ARENAS_ALL).c_str(), nullptr, nullptr, nullptr, 0);
 }
 std::size_t ResidentBytes() {
   std::size_t all = 0, resident = 0;
@@ -171,7 +180,7 @@ class Bench {
     Show("decode_node", node_micros_ / static_cast<double>(std::max<std::size_t>(settings_.nodes, 1)), "us");
     Show("decode_bound_pod", pod_micros_ / static_cast<double>(std::max<std::size_t>(settings_.pods, 1)),
          "us");
-    ::malloc_trim(0);
+    ReturnFreedMemory();
     Show("rss", static_cast<double>(ResidentBytes()) / (1 << 20), "MiB");
   }
 

@@ -9,7 +9,7 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/berth)
 set_target_properties(berth_command PROPERTIES EXPORT_NAME scheduler)
 
 install(TARGETS berth RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS berth_options ${modules} EXPORT berth ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/berth)
+install(TARGETS berth_options berth_allocator ${modules} EXPORT berth ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/berth)
 include(cmake/public_headers.cmake)
 berth_reachable_headers(headers ${BERTH_PUBLIC_HEADERS})
 berth_install_headers(${headers})

@@ -18,6 +18,7 @@ LICENCES = {
     "fmtlib": ("MIT", "License: Expat", True),
     "libzstd": ("BSD-3-Clause", "License: BSD-3-clause", True),
     "re2": ("BSD-3-Clause", "License: BSD-3-google", True),
+    "jemalloc": ("BSD-2-Clause", "License: BSD-2-Clause", True),
     "simdjson": ("Apache-2.0", "License: Apache-2.0", True),
     "yaml-cpp": ("MIT", "License: X11", True),  # Debian's X11 is SPDX's MIT
     "boost": ("BSL-1.0", "License: BSL-1.0", False),

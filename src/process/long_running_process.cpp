@@ -5,7 +5,7 @@
 #include "kubernetes/client/exec_plugin.hpp"
 #include "observability/log/log.hpp"
 #include "process/api_connections.hpp"
-#include "process/heap_trimming.hpp"
+#include "process/freed_memory.hpp"
 #include "process/measuring.hpp"
 #include "service/process_metrics.hpp"
 
@@ -20,7 +20,7 @@ LongRunningProcess::LongRunningProcess(metrics::RegistryOptions metrics_options)
 Expected<int> LongRunningProcess::Execute(std::vector<std::string> notes) {
   BERTH_RETURN_IF_ERROR(Assemble(notes));
   for (const std::string& note : notes) log::Warning(note);
-  TrimRegularly(io_, HeapTrimming(MallocHeap()));
+  ReturnFreedMemory();
   if (auto hangup = OnHangup()) signals_.OnHangup(std::move(hangup));
   signals_.OnFirst([this] {
     stopping_.store(true, std::memory_order_relaxed);

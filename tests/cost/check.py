@@ -23,6 +23,7 @@ RECORDED = pathlib.Path(__file__).with_name("costs.json")
 TOLERANCE = 0.08
 SKIPPED = 77
 PODS = 150
+RECORD_BYTES = 128 << 10  # soon full, so that each record takes the memory of an older one
 # (workload, nodes, flags): without cache, with the equivalence cache, and with plugins that count pods.
 CASES = [
     ("distinct", 1000, ()),
@@ -73,7 +74,7 @@ def instructions(function, program, *arguments):
 
 def instructions_per_decision(programs, workload, nodes, flags):
     total = instructions("*Deciding::Take*", programs / "bench_decisions", "--nodes", str(nodes), "--workloads", workload,
-                         "--pods", str(PODS), *flags)
+                         "--pods", str(PODS), f"--record-bytes={RECORD_BYTES}", *flags)
     return total // (2 * PODS)  # one round warms up
 
 

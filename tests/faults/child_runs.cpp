@@ -1,7 +1,7 @@
 #include "tests/faults/child_runs.hpp"
 
 #include <fmt/format.h>
-#include <malloc.h>
+#include <jemalloc/jemalloc.h>
 #if defined(__has_feature)
 #include <sanitizer/allocator_interface.h>
 #endif
@@ -54,15 +54,26 @@ std::string ResultText(const RunResult& result) {
   return text + std::string(kCompleted) + "\n";
 }
 
-// Sanitizers have a heap of their own.
-std::size_t AllocatedBytes() {
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  return __sanitizer_get_current_allocated_bytes();
+#define BERTH_SANITIZER_HEAP
 #endif
 #endif
-  return ::mallinfo2().uordblks;
+
+#ifdef BERTH_SANITIZER_HEAP
+std::size_t AllocatedBytes() { return __sanitizer_get_current_allocated_bytes(); }
+#else
+// jemalloc computes its statistics when the epoch is written, without what the thread keeps for its next
+// allocations.
+std::size_t AllocatedBytes() {
+  std::uint64_t epoch = 1;
+  std::size_t allocated = 0, size = sizeof(allocated);
+  ::mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
+  ::mallctl("epoch", nullptr, nullptr, &epoch, sizeof(epoch));
+  ::mallctl("stats.allocated", &allocated, &size, nullptr, 0);
+  return allocated;
 }
+#endif
 
 // The first run fills what is created once per process.
 void CompareWithSecondRun(RunResult& result, const Plan& plan, const ChildRunOptions& options) {

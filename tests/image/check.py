@@ -24,7 +24,7 @@ ALLOWED = [re.compile(pattern + r"\Z") for pattern in (
     r"usr/bin/(berth|kube-scheduler|sample-scheduler-framework|custom-scheduler)", r"custom-scheduler", r"bin", r"usr/local/bin/kube-scheduler",
     r"etc/(passwd|group|nsswitch\.conf)", r"etc/ssl/certs/ca-certificates\.crt", r"usr/lib/ssl/cert\.pem",
     r"lib(64)?", r"usr/lib64/ld-linux-x86-64\.so\.2", r"usr/lib/ld-linux-aarch64\.so\.1",
-    r"usr/lib/[a-z0-9_]+-linux-gnu/(ld-linux-(x86-64|aarch64)|lib(boost_json|boost_url|c|crypto|fmt|gcc_s|m|re2|simdjson|ssl|"
+    r"usr/lib/[a-z0-9_]+-linux-gnu/(ld-linux-(x86-64|aarch64)|lib(boost_json|boost_url|c|crypto|fmt|gcc_s|jemalloc|m|re2|simdjson|ssl|"
     r"stdc\+\+|yaml-cpp|z|zstd))\.so[.0-9]*",
     r"usr/share/doc/(berth|ca-certificates|lib[a-z0-9.+-]+|zlib1g)/copyright",
     r"var/lib/dpkg/status\.d/(ca-certificates|lib[a-z0-9.+-]+|zlib1g)",

@@ -1,7 +1,6 @@
 #include "kubernetes/client/informers.hpp"
 
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <optional>
 #include <tuple>
@@ -264,8 +263,6 @@ struct ClusterSource::Impl {
     if (options.on_complete) options.on_complete();
     sink.OnSynced();
     if (options.on_synced) options.on_synced();
-    // Returns the memory of the initial lists to the system, before the process trims its heap regularly.
-    ::malloc_trim(0);
   }
 
   http::Loop& loop;

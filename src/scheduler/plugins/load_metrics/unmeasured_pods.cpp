@@ -30,21 +30,19 @@ void UnmeasuredPods::OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod)
   if (measurements_.clock() == nullptr) return;
   const UnmeasuredPod newcomer{&pod, StartOf(*pod.pod), estimate_(*pod.pod, pod.use())};
   if (newcomer.estimate == 0 || UnmeasuredPart(newcomer) == 0) return;
-  auto& there = unmeasured_pods[row];
-  there.push_back(newcomer);
-  Sum(row, there);
+  Grow(row);
+  pods_[row].push_back(newcomer);
+  Sum(row);
   Tell(row);
 }
 
 void UnmeasuredPods::OnPodRemoved(cluster::Row row, const cluster::PlacedPod& pod) {
-  const auto found = unmeasured_pods.find(row);
-  if (found == unmeasured_pods.end()) return;
-  UnmeasuredPodsOfRow& there = found->second;
+  if (row >= pods_.size()) return;
+  UnmeasuredPodsOfRow& there = pods_[row];
   const auto gone = std::ranges::remove(there, &pod, &UnmeasuredPod::pod);
   if (gone.empty()) return;
   there.erase(gone.begin(), gone.end());
-  Sum(row, there);
-  if (there.empty()) unmeasured_pods.erase(found);
+  Sum(row);
   Tell(row);
 }
 
@@ -62,7 +60,9 @@ void UnmeasuredPods::OnNodeAdded(cluster::Row row) {
 }
 
 void UnmeasuredPods::Grow(cluster::Row row) {
-  if (row >= sums_.size()) sums_.resize(row + 1);
+  if (row < pods_.size()) return;
+  pods_.resize(row + 1);
+  sums_.resize(row + 1);
 }
 
 MonoTime UnmeasuredPods::StartOf(const api::Pod& pod) const {
@@ -88,23 +88,18 @@ double UnmeasuredPods::UnmeasuredPart(const UnmeasuredPod& newcomer, Duration me
 }
 
 void UnmeasuredPods::Measured() {
-  for (auto at = unmeasured_pods.begin(); at != unmeasured_pods.end();) {
+  for (cluster::Row row = 0; row < pods_.size(); ++row) {
+    if (pods_[row].empty()) continue;
     const auto gone = std::ranges::remove_if(
-        at->second, [this](const UnmeasuredPod& newcomer) { return UnmeasuredPart(newcomer) == 0; });
-    at->second.erase(gone.begin(), gone.end());
-    Sum(at->first, at->second);
-    if (at->second.empty()) {
-      unmeasured_pods.erase(at++);
-    } else {
-      ++at;
-    }
+        pods_[row], [this](const UnmeasuredPod& newcomer) { return UnmeasuredPart(newcomer) == 0; });
+    pods_[row].erase(gone.begin(), gone.end());
+    Sum(row);
   }
 }
 
-void UnmeasuredPods::Sum(cluster::Row row, const UnmeasuredPodsOfRow& unmeasured_pods) {
-  Grow(row);
+void UnmeasuredPods::Sum(cluster::Row row) {
   RowSum sum;
-  for (const UnmeasuredPod& newcomer : unmeasured_pods) {
+  for (const UnmeasuredPod& newcomer : pods_[row]) {
     const Duration measured = MeasuredTime(newcomer);
     sum.unmeasured += UnmeasuredPart(newcomer, measured);
     if (measured <= Duration{}) sum.placed_since += newcomer.estimate;
@@ -116,22 +111,24 @@ void UnmeasuredPods::Sum(cluster::Row row, const UnmeasuredPodsOfRow& unmeasured
 
 UnmeasuredPods::Saved UnmeasuredPods::Save() const {
   Saved saved;
-  saved.rows.reserve(unmeasured_pods.size());
-  for (const auto& [row, pods] : unmeasured_pods) {
+  for (cluster::Row row = 0; row < pods_.size(); ++row) {
+    const UnmeasuredPodsOfRow& pods = pods_[row];
+    if (pods.empty()) continue;
     Saved::OfRow& of =
         saved.rows.emplace_back(Saved::OfRow{row, sums_[row].unmeasured, sums_[row].placed_since, {}});
     of.pods.reserve(pods.size());
     for (const UnmeasuredPod& pod : pods) of.pods.push_back({UidOf(*pod.pod), pod.since, pod.estimate});
   }
-  std::ranges::sort(saved.rows, {}, &Saved::OfRow::row);
   return saved;
 }
 
 Expected<void> UnmeasuredPods::Restore(const Saved& saved) {
-  unmeasured_pods.clear();
+  pods_.assign(nodes_.rows(), {});
   sums_.assign(nodes_.rows(), {});
   for (const Saved::OfRow& of : saved.rows) {
-    auto& pods = unmeasured_pods[of.row];
+    if (of.row >= nodes_.rows())
+      return Invalid(fmt::format("row {}: there are {} rows", of.row, nodes_.rows()));
+    UnmeasuredPodsOfRow& pods = pods_[of.row];
     for (const Saved::Pod& pod : of.pods) {
       const std::string_view uid = TextOf(pod.uid);
       const cluster::PlacedPod* const placed = FindOnRow(nodes_, of.row, uid);

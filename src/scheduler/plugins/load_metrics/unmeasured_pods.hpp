@@ -3,7 +3,6 @@
 #pragma once
 
 #include <boost/container/small_vector.hpp>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
 #include <string>
 #include <vector>
@@ -81,7 +80,7 @@ class UnmeasuredPods final : private cluster::PodObserver {
     double estimate = 0;
   };
 
-  // By row, and most rows with any have one: without an allocation, because each signal has such a list.
+  // Most rows have none or one: without an allocation, because each signal has such a list.
   using UnmeasuredPodsOfRow = boost::container::small_vector<UnmeasuredPod, 1>;
 
   void OnPodAdded(cluster::Row row, const cluster::PlacedPod& pod) override;
@@ -100,15 +99,15 @@ class UnmeasuredPods final : private cluster::PodObserver {
   Duration MeasuredTime(const UnmeasuredPod& newcomer) const;
   void Measured();
   void Grow(cluster::Row row);
-  void Sum(cluster::Row row, const UnmeasuredPodsOfRow& unmeasured_pods);
+  void Sum(cluster::Row row);
 
   cluster::NodeTable& nodes_;
   load_metrics::SignalTable& measurements_;
   const load_metrics::SignalId signal_;
   const Estimate estimate_;
   std::function<void(cluster::Row)> changed_;
-  boost::unordered_flat_map<cluster::Row, UnmeasuredPodsOfRow> unmeasured_pods;
-  std::vector<RowSum> sums_;  // by row
+  std::vector<UnmeasuredPodsOfRow> pods_;  // by row
+  std::vector<RowSum> sums_;               // by row
 };
 
 }  // namespace berth::plugins
