@@ -46,9 +46,9 @@ inline double CpuSeconds() {
 // benchmark would measure how fast the machine provides new pages (microseconds each on virtual machines).
 inline void KeepFreedMemory() {
   ssize_t never = -1;
-  for (const char* arenas : {"arenas.dirty_decay_ms", "arena.0.dirty_decay_ms"}) {
-    if (mallctl(arenas, nullptr, nullptr, &never, sizeof(never)) != 0)
-      Stop(fmt::format("{} is not set", arenas));
+  for (const char* setting : {"arenas.dirty_decay_ms", "arena.0.dirty_decay_ms"}) {
+    if (mallctl(setting, nullptr, nullptr, &never, sizeof(never)) != 0)
+      Stop(fmt::format("jemalloc rejects {}", setting));
   }
 }
 

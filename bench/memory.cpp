@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/check.hpp"
 #include "base/clock.hpp"
 #include "command_line/command.hpp"
 #include "kubernetes/api/decode.hpp"
@@ -33,14 +34,14 @@ struct Settings {
   bool json = false;
 };
 
-// jemalloc computes its statistics when the epoch is written, without what the thread keeps for its next
-// allocations.
+// Flushes the thread's cache, whose blocks count as allocated; writing the epoch updates the statistics.
 std::size_t HeapBytes() {
   std::uint64_t epoch = 1;
   std::size_t allocated = 0, size = sizeof(allocated);
-  mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
-  mallctl("epoch", nullptr, nullptr, &epoch, sizeof(epoch));
-  mallctl("stats.allocated", &allocated, &size, nullptr, 0);
+  const bool read = ::mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0) == 0 &&
+                    ::mallctl("epoch", nullptr, nullptr, &epoch, sizeof(epoch)) == 0 &&
+                    ::mallctl("stats.allocated", &allocated, &size, nullptr, 0) == 0;
+  BERTH_CHECK(read, allocated);
   return allocated;
 }
 void ReturnFreedMemory() {

@@ -103,13 +103,15 @@ find_package(simdjson REQUIRED)
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_path(JEMALLOC_INCLUDE_DIR jemalloc/jemalloc.h REQUIRED)
+find_library(JEMALLOC_LIBRARY jemalloc REQUIRED)
 find_path(RE2_INCLUDE_DIR re2/re2.h REQUIRED)
 if(BERTH_TESTS)
   find_package(GTest REQUIRED)
 endif()
 
-# The allocator of every program that schedules (docs/adr/0015-jemalloc.md). Sanitizers have their own.
+# The allocator of the programs and of their benchmarks (docs/adr/0015-jemalloc.md). Sanitizers have their own.
 add_library(berth_allocator INTERFACE)
+target_include_directories(berth_allocator INTERFACE $<BUILD_INTERFACE:${JEMALLOC_INCLUDE_DIR}>)
 if(BERTH_SANITIZE STREQUAL "" AND NOT BERTH_FUZZ)
   target_link_libraries(berth_allocator INTERFACE jemalloc)
 endif()

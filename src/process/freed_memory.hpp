@@ -3,9 +3,9 @@
 
 namespace berth::process {
 
-// From now on a thread of the allocator returns memory to the system ten seconds after it was freed. Without
-// it, memory is returned only when a thread allocates again. No effect in programs with another allocator
-// than jemalloc: those with sanitizers, and schedulers whose author has linked one.
+// From now on a thread of the allocator returns freed memory to the system, gradually and within about ten
+// seconds (jemalloc's setting dirty_decay_ms). Without it, memory is returned only when a thread allocates
+// again. No effect with sanitizers, which have their own allocators.
 void ReturnFreedMemory();
 
 }  // namespace berth::process

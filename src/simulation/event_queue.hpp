@@ -1,4 +1,4 @@
-// Events in order of their times: an indexed heap.
+// Events in order of their times: two heaps.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +12,11 @@
 
 namespace berth::simulation {
 
-// Events of the same time have the order in which they were added. Adding, removing and cancelling cost O(log
-// n); the order is kept in arrays, because a simulation has tens of thousands of events in its future and a
-// tree would cost a cache miss per level (base/timer_queue.hpp is such a tree). Most events are only
-// milliseconds ahead: they have an array of their own, which stays in the cache. One thread.
+// Events of the same time have the order in which they were added. Adding, removing and cancelling cost
+// O(log n) on average; the order is kept in arrays, because a simulation has tens of thousands of
+// events in its future and a tree would cost a cache miss per level (base/timer_queue.hpp is such a tree).
+// Most events are only milliseconds ahead: they have an array of their own, which stays in the cache. One
+// thread.
 class EventQueue {
  public:
   using Event = std::move_only_function<void()>;
@@ -32,44 +33,46 @@ class EventQueue {
     }
     const std::uint32_t slot = unused_.back();
     unused_.pop_back();
-    slots_[slot].event = std::move(event);
-    slots_[slot].number = ++last_number_;
-    slots_[slot].far = time > taken_ + kNear;
-    Heap& heap = HeapOf(slot);
-    heap.emplace_back();
-    MoveUp(heap, heap.size() - 1, {time, last_number_, slot});
+    const bool far = time > taken_ + kNear;
+    slots_[slot] = {.event = std::move(event), .number = ++last_number_, .far = far};
+    (far ? far_ : near_).Add({time, last_number_, slot});
     return {last_number_, slot};
   }
   // No effect if the event was taken or cancelled before.
   void Cancel(const Id& id) {
     if (id.number == 0 || id.slot >= slots_.size() || slots_[id.slot].number != id.number) return;
-    RemoveAt(HeapOf(id.slot), slots_[id.slot].place);
-    Release(id.slot);
+    Heap& heap = slots_[id.slot].far ? far_ : near_;
+    // Its destructor may use the queue, so it runs at the end.
+    const Event cancelled = Release(id.slot);
+    ++heap.cancelled;
+    DropCancelled(heap);
   }
-  bool empty() const { return near_.empty() && far_.empty(); }
+  bool empty() const { return near_.entries.empty() && far_.entries.empty(); }
   std::size_t size() const { return near_.size() + far_.size(); }
+  // With those of cancelled events: what determines the memory. At most 2 * size().
+  std::size_t entries() const { return near_.entries.size() + far_.entries.size(); }
   // Of the first event. Requires !empty().
-  MonoTime next() const { return First().front().time; }
+  MonoTime next() const { return (IsNearFirst() ? near_ : far_).entries.front().time; }
   // Removes the first event. Requires !empty().
   Event Take() {
     BERTH_DCHECK(!empty());
-    const Entry first = First().front();
+    Heap& heap = IsNearFirst() ? near_ : far_;
+    const Entry first = heap.entries.front();
     taken_ = first.time;
-    RemoveAt(HeapOf(first.slot), 0);
-    Event event = std::move(slots_[first.slot].event);
-    Release(first.slot);
+    heap.RemoveFirst();
+    Event event = Release(first.slot);
+    DropCancelled(heap);
     return event;
   }
   // Drops all events without running them. Their destructors must not add events.
   void Clear() {
-    near_.clear();
-    far_.clear();
+    near_ = {};
+    far_ = {};
     unused_.clear();
-    slots_.clear();
+    const std::vector<Slot> dropped = std::exchange(slots_, {});  // a destructor may cancel events
   }
 
  private:
-  static constexpr std::size_t kChildren = 4;                        // 24 bytes each: two cache lines
   static constexpr Duration kNear = std::chrono::milliseconds(100);  // ahead of the last event that was taken
   struct Entry {
     MonoTime time;
@@ -82,57 +85,76 @@ class EventQueue {
   struct Slot {
     Event event;
     std::uint64_t number = 0;  // 0: unused
-    std::size_t place = 0;     // in the heap
     bool far = false;          // which heap
   };
-  using Heap = std::vector<Entry>;
+  // The first entry is one of a valid event: cancelled ones are dropped when they become the first.
+  struct Heap {
+    static constexpr std::size_t kChildren = 4;  // 24 bytes each: two cache lines
 
-  Heap& HeapOf(std::uint32_t slot) { return slots_[slot].far ? far_ : near_; }
-  // The heap with the first event. Requires !empty().
-  const Heap& First() const {
-    if (near_.empty() || far_.empty()) return near_.empty() ? far_ : near_;
-    return near_.front().Before(far_.front()) ? near_ : far_;
-  }
-
-  void Release(std::uint32_t slot) {
-    slots_[slot].number = 0;
-    slots_[slot].event = nullptr;
-    unused_.push_back(slot);
-  }
-  void Put(Heap& heap, std::size_t place, const Entry& entry) {
-    heap[place] = entry;
-    slots_[entry.slot].place = place;
-  }
-  // These two place the entry at `place` or above it, and at `place` or below it.
-  void MoveUp(Heap& heap, std::size_t place, const Entry& entry) {
-    while (place > 0) {
-      const std::size_t parent = (place - 1) / kChildren;
-      if (!entry.Before(heap[parent])) break;
-      Put(heap, place, heap[parent]);
-      place = parent;
+    std::size_t size() const { return entries.size() - cancelled; }
+    void Add(const Entry& entry) {
+      entries.emplace_back();
+      MoveUp(entries.size() - 1, entry);
     }
-    Put(heap, place, entry);
-  }
-  void MoveDown(Heap& heap, std::size_t place, const Entry& entry) {
-    for (;;) {
-      const std::size_t first = place * kChildren + 1;
-      if (first >= heap.size()) break;
-      std::size_t least = first;
-      for (std::size_t child = first + 1; child < std::min(first + kChildren, heap.size()); ++child) {
-        if (heap[child].Before(heap[least])) least = child;
+    void RemoveFirst() {
+      const Entry last = entries.back();
+      entries.pop_back();
+      if (!entries.empty()) MoveDown(0, last);
+    }
+    void KeepIf(auto&& valid) {
+      std::erase_if(entries, [&](const Entry& entry) { return !valid(entry); });
+      cancelled = 0;
+      for (std::size_t place = (entries.size() + kChildren - 2) / kChildren; place-- > 0;)
+        MoveDown(place, Entry(entries[place]));
+    }
+    // These two place the entry at `place` or above it, and at `place` or below it.
+    void MoveUp(std::size_t place, const Entry& entry) {
+      while (place > 0) {
+        const std::size_t parent = (place - 1) / kChildren;
+        if (!entry.Before(entries[parent])) break;
+        entries[place] = entries[parent];
+        place = parent;
       }
-      if (!heap[least].Before(entry)) break;
-      Put(heap, place, heap[least]);
-      place = least;
+      entries[place] = entry;
     }
-    Put(heap, place, entry);
+    void MoveDown(std::size_t place, const Entry& entry) {
+      for (;;) {
+        const std::size_t first = place * kChildren + 1;
+        if (first >= entries.size()) break;
+        std::size_t least = first;
+        for (std::size_t child = first + 1; child < std::min(first + kChildren, entries.size()); ++child) {
+          if (entries[child].Before(entries[least])) least = child;
+        }
+        if (!entries[least].Before(entry)) break;
+        entries[place] = entries[least];
+        place = least;
+      }
+      entries[place] = entry;
+    }
+
+    std::vector<Entry> entries;
+    std::size_t cancelled = 0;  // of the entries
+  };
+
+  bool IsValid(const Entry& entry) const { return slots_[entry.slot].number == entry.number; }
+  // The entry of a cancelled event stays until it is the first one, or until they are the majority.
+  void DropCancelled(Heap& heap) {
+    if (heap.cancelled > heap.entries.size() / 2)
+      heap.KeepIf([this](const Entry& entry) { return IsValid(entry); });
+    while (!heap.entries.empty() && !IsValid(heap.entries.front())) {
+      heap.RemoveFirst();
+      --heap.cancelled;
+    }
   }
-  void RemoveAt(Heap& heap, std::size_t place) {
-    const Entry last = heap.back();
-    heap.pop_back();
-    if (place == heap.size()) return;
-    const bool rises = place > 0 && last.Before(heap[(place - 1) / kChildren]);
-    rises ? MoveUp(heap, place, last) : MoveDown(heap, place, last);
+  // Requires !empty().
+  bool IsNearFirst() const {
+    if (near_.entries.empty() || far_.entries.empty()) return far_.entries.empty();
+    return near_.entries.front().Before(far_.entries.front());
+  }
+  Event Release(std::uint32_t slot) {
+    slots_[slot].number = 0;
+    unused_.push_back(slot);
+    return std::exchange(slots_[slot].event, nullptr);
   }
 
   Heap near_, far_;   // an event stays in its heap, also when it has come near

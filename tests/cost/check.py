@@ -66,7 +66,7 @@ def instructions(function, program, *arguments):
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", f"--toggle-collect={function}",
                    str(program.resolve()), "--rounds", "1", *arguments]
         run = subprocess.run(command, capture_output=True, text=True, cwd=RECORDED.parent,
-                             env={**os.environ, "GLIBC_TUNABLES": ""})
+                             env={**os.environ, "GLIBC_TUNABLES": "", "MALLOC_CONF": ""})
         if run.returncode != 0:
             sys.exit(f"{' '.join(command)} failed:\n{run.stderr}")
         return int(re.search(r"^(?:totals|summary): (\d+)", out.read_text(), re.M).group(1))

@@ -63,14 +63,14 @@ std::string ResultText(const RunResult& result) {
 #ifdef BERTH_SANITIZER_HEAP
 std::size_t AllocatedBytes() { return __sanitizer_get_current_allocated_bytes(); }
 #else
-// jemalloc computes its statistics when the epoch is written, without what the thread keeps for its next
-// allocations.
+// Flushes the thread's cache, whose blocks count as allocated; writing the epoch updates the statistics.
 std::size_t AllocatedBytes() {
   std::uint64_t epoch = 1;
   std::size_t allocated = 0, size = sizeof(allocated);
-  ::mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
-  ::mallctl("epoch", nullptr, nullptr, &epoch, sizeof(epoch));
-  ::mallctl("stats.allocated", &allocated, &size, nullptr, 0);
+  const bool read = ::mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0) == 0 &&
+                    ::mallctl("epoch", nullptr, nullptr, &epoch, sizeof(epoch)) == 0 &&
+                    ::mallctl("stats.allocated", &allocated, &size, nullptr, 0) == 0;
+  BERTH_CHECK(read, allocated);
   return allocated;
 }
 #endif

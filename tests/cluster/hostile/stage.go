@@ -212,7 +212,7 @@ func (v *victim) attack(ctx context.Context, a attack, scheduler string, found *
 	if err := controlplane.Pause(ctx, v.o.settle); err != nil {
 		return err
 	}
-	// berth returns memory ten seconds after it was freed.
+	// berth returns freed memory gradually, within about ten seconds.
 	for deadline := time.Now().Add(time.Minute); ; {
 		after, peak, err := v.child.Memory()
 		if err != nil {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "scheduler/plugins/load_metrics/run_time.hpp"
 #include "scheduler/plugins/load_metrics/saved_rows.hpp"
@@ -61,8 +62,8 @@ void UnmeasuredPods::OnNodeAdded(cluster::Row row) {
 
 void UnmeasuredPods::Grow(cluster::Row row) {
   if (row < pods_.size()) return;
-  pods_.resize(row + 1);
   sums_.resize(row + 1);
+  pods_.resize(row + 1);
 }
 
 MonoTime UnmeasuredPods::StartOf(const api::Pod& pod) const {
@@ -87,12 +88,20 @@ double UnmeasuredPods::UnmeasuredPart(const UnmeasuredPod& newcomer, Duration me
          (1 - static_cast<double>(measured.count()) / static_cast<double>(window.count()));
 }
 
+// shrink_to_fit would take away the place in the list itself.
+void UnmeasuredPods::ReturnMemory(UnmeasuredPodsOfRow& empty) {
+  std::destroy_at(&empty);
+  std::construct_at(&empty);
+}
+
 void UnmeasuredPods::Measured() {
   for (cluster::Row row = 0; row < pods_.size(); ++row) {
-    if (pods_[row].empty()) continue;
+    UnmeasuredPodsOfRow& pods = pods_[row];
+    if (pods.empty() && pods.capacity() == kInPlace) continue;
     const auto gone = std::ranges::remove_if(
-        pods_[row], [this](const UnmeasuredPod& newcomer) { return UnmeasuredPart(newcomer) == 0; });
-    pods_[row].erase(gone.begin(), gone.end());
+        pods, [this](const UnmeasuredPod& newcomer) { return UnmeasuredPart(newcomer) == 0; });
+    pods.erase(gone.begin(), gone.end());
+    if (pods.empty()) ReturnMemory(pods);
     Sum(row);
   }
 }
@@ -127,7 +136,8 @@ Expected<void> UnmeasuredPods::Restore(const Saved& saved) {
   sums_.assign(nodes_.rows(), {});
   for (const Saved::OfRow& of : saved.rows) {
     if (of.row >= nodes_.rows())
-      return Invalid(fmt::format("row {}: there are {} rows", of.row, nodes_.rows()));
+      return Invalid(
+          fmt::format("row {}: expected a row of the node table, which has {}", of.row, nodes_.rows()));
     UnmeasuredPodsOfRow& pods = pods_[of.row];
     for (const Saved::Pod& pod : of.pods) {
       const std::string_view uid = TextOf(pod.uid);
