@@ -40,10 +40,19 @@ type claimHistory struct {
 	uid    types.UID
 	name   string
 	label  string
+	number int // of the claims with this name
 	latest *resourcev1.ResourceClaim
 	gone   bool
 	states []string
 }
+
+// isControllers reports whether no scheduler has written to the claim, and it was one more for a pod that had one.
+// Sometimes kube-controller-manager makes a claim for a pod that has just finished, and deletes it at once.
+func (h *claimHistory) isControllers() bool {
+	return h.number > 1 && h.gone && !slices.ContainsFunc(h.states, func(state string) bool { return state != untouched })
+}
+
+const untouched = "finalizers [], status {}"
 
 // listenToClaims records the changes of the claims.
 func (s *stage) listenToClaims(watcher watch.Interface) {
@@ -80,7 +89,7 @@ func (s *stage) claimHistoryOf(claim *resourcev1.ResourceClaim) *claimHistory {
 	if number > 1 {
 		label += fmt.Sprintf(" (number %d)", number)
 	}
-	history := &claimHistory{uid: claim.UID, name: claim.Name, label: label}
+	history := &claimHistory{uid: claim.UID, name: claim.Name, label: label, number: number}
 	s.claims = append(s.claims, history)
 	return history
 }

@@ -80,6 +80,9 @@ func (s *stage) collect(sc *scenario, o *outcome) {
 	}
 	claims := slices.SortedFunc(slices.Values(s.claims), func(a, b *claimHistory) int { return strings.Compare(a.label, b.label) })
 	for _, history := range claims {
+		if history.isControllers() {
+			continue
+		}
 		states := history.states
 		if sc.finalClaims {
 			states = states[max(0, len(states)-1):]
