@@ -256,8 +256,8 @@ Findings CheckWorkloads(Lists& lists, const ServerFacts& facts, const WorkloadCh
 }
 
 std::size_t MemoryFor(const ClusterSize& size) {
-  constexpr std::size_t kBase = std::size_t{20} << 20;
-  constexpr std::size_t kNode = 2300, kPlaced = 713, kWaiting = 1102;
+  constexpr std::size_t kBase = std::size_t{22} << 20;
+  constexpr std::size_t kNode = 2200, kPlaced = 750, kWaiting = 1250;
   return kBase + size.nodes * kNode + size.placed_pods * kPlaced + size.waiting_pods * kWaiting;
 }
 
