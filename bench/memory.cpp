@@ -11,7 +11,6 @@
 #include <fstream>
 #include <string>
 
-#include "base/check.hpp"
 #include "base/clock.hpp"
 #include "command_line/command.hpp"
 #include "kubernetes/api/decode.hpp"
@@ -21,6 +20,7 @@
 #include "scheduler/cluster/pod_info.hpp"
 #include "scheduler/cluster/prepare_pod.hpp"
 #include "scheduler/queue/scheduling_queue.hpp"
+#include "testing/allocated_bytes.hpp"
 
 namespace berth::bench {
 namespace {
@@ -34,16 +34,6 @@ struct Settings {
   bool json = false;
 };
 
-// Flushes the thread's cache, whose blocks count as allocated; writing the epoch updates the statistics.
-std::size_t HeapBytes() {
-  std::uint64_t epoch = 1;
-  std::size_t allocated = 0, size = sizeof(allocated);
-  const bool read = ::mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0) == 0 &&
-                    ::mallctl("epoch", nullptr, nullptr, &epoch, sizeof(epoch)) == 0 &&
-                    ::mallctl("stats.allocated", &allocated, &size, nullptr, 0) == 0;
-  BERTH_CHECK(read, allocated);
-  return allocated;
-}
 void ReturnFreedMemory() {
   mallctl(fmt::format("arena.{}.purge", MALLCTL_ARENAS_ALL).c_str(), nullptr, nullptr, nullptr, 0);
 }
@@ -202,10 +192,10 @@ class Bench {
   template <class Make>
   void Measure(std::string_view what, std::size_t count, Make&& make) {
     if (count == 0) return;
-    const std::size_t heap = HeapBytes(), resident = ResidentBytes();
+    const std::size_t heap = testing::AllocatedBytes(), resident = ResidentBytes();
     for (std::size_t i = 0; i < count; ++i) make(i);
     const auto each = static_cast<double>(count);
-    Show(fmt::format("heap_per_{}", what), static_cast<double>(HeapBytes() - heap) / each, "B");
+    Show(fmt::format("heap_per_{}", what), static_cast<double>(testing::AllocatedBytes() - heap) / each, "B");
     Show(fmt::format("rss_per_{}", what),
          (static_cast<double>(ResidentBytes()) - static_cast<double>(resident)) / each, "B");
   }

@@ -85,9 +85,7 @@ TEST(EventQueue, TheDestructorOfACancelledEventMayCancelAnother) {
   struct Canceller {
     EventQueue* queue;
     EventQueue::Id id;
-    ~Canceller() {
-      if (queue != nullptr) queue->Cancel(id);
-    }
+    ~Canceller() { queue->Cancel(id); }
   };
   std::vector<EventQueue::Id> ids;
   for (int i = 0; i < 11; ++i) ids.push_back(queue.Add(MonoTime(std::chrono::milliseconds(i)), [] {}));

@@ -1,7 +1,6 @@
 #include "tests/faults/child_runs.hpp"
 
 #include <fmt/format.h>
-#include <jemalloc/jemalloc.h>
 #if defined(__has_feature)
 #include <sanitizer/allocator_interface.h>
 #endif
@@ -23,6 +22,7 @@
 
 #include "base/check.hpp"
 #include "observability/log/log.hpp"
+#include "testing/allocated_bytes.hpp"
 #include "tests/faults/plan_file.hpp"
 #include "tests/faults/recordings.hpp"
 
@@ -63,16 +63,7 @@ std::string ResultText(const RunResult& result) {
 #ifdef BERTH_SANITIZER_HEAP
 std::size_t AllocatedBytes() { return __sanitizer_get_current_allocated_bytes(); }
 #else
-// Flushes the thread's cache, whose blocks count as allocated; writing the epoch updates the statistics.
-std::size_t AllocatedBytes() {
-  std::uint64_t epoch = 1;
-  std::size_t allocated = 0, size = sizeof(allocated);
-  const bool read = ::mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0) == 0 &&
-                    ::mallctl("epoch", nullptr, nullptr, &epoch, sizeof(epoch)) == 0 &&
-                    ::mallctl("stats.allocated", &allocated, &size, nullptr, 0) == 0;
-  BERTH_CHECK(read, allocated);
-  return allocated;
-}
+using testing::AllocatedBytes;
 #endif
 
 // The first run fills what is created once per process.

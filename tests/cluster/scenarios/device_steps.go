@@ -46,9 +46,9 @@ type claimHistory struct {
 	states []string
 }
 
-// isControllers reports whether no scheduler has written to the claim, and it was one more for a pod that had one.
-// Sometimes kube-controller-manager makes a claim for a pod that has just finished, and deletes it at once.
-func (h *claimHistory) isControllers() bool {
+// onlyControllersWrote reports whether no scheduler has written to the claim, which is gone and was not the first one of
+// its pod. kube-controller-manager sometimes makes such a claim for a pod that has just finished, and deletes it at once.
+func (h *claimHistory) onlyControllersWrote() bool {
 	return h.number > 1 && h.gone && !slices.ContainsFunc(h.states, func(state string) bool { return state != untouched })
 }
 

@@ -80,7 +80,7 @@ func (s *stage) collect(sc *scenario, o *outcome) {
 	}
 	claims := slices.SortedFunc(slices.Values(s.claims), func(a, b *claimHistory) int { return strings.Compare(a.label, b.label) })
 	for _, history := range claims {
-		if history.isControllers() {
+		if history.onlyControllersWrote() {
 			continue
 		}
 		states := history.states

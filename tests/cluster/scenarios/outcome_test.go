@@ -135,20 +135,20 @@ func TestEarlierBehavioursNameScenarios(t *testing.T) {
 	}
 }
 
-func TestClaimsOfControllers(t *testing.T) {
+func TestOnlyControllersWrote(t *testing.T) {
 	const protected = "finalizers [resource.kubernetes.io/delete-protection], status {}"
 	for _, test := range []struct {
 		name  string
 		claim claimHistory
 		want  bool
 	}{
-		{"one more claim that nobody uses and that is gone", claimHistory{number: 2, gone: true, states: []string{untouched}}, true},
+		{"a second claim that no scheduler uses and that is gone", claimHistory{number: 2, gone: true, states: []string{untouched}}, true},
 		{"the first claim of a pod", claimHistory{number: 1, gone: true, states: []string{untouched}}, false},
 		{"one that is still there", claimHistory{number: 2, states: []string{untouched}}, false},
 		{"one that a scheduler has written to", claimHistory{number: 2, gone: true, states: []string{untouched, protected, untouched}}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := test.claim.isControllers(); got != test.want {
+			if got := test.claim.onlyControllersWrote(); got != test.want {
 				t.Errorf("%v, not %v", got, test.want)
 			}
 		})

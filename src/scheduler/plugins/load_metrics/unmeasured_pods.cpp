@@ -88,7 +88,7 @@ double UnmeasuredPods::UnmeasuredPart(const UnmeasuredPod& newcomer, Duration me
          (1 - static_cast<double>(measured.count()) / static_cast<double>(window.count()));
 }
 
-// shrink_to_fit would take away the place in the list itself.
+// small_vector::shrink_to_fit gives up the place inside the object, too.
 void UnmeasuredPods::ReturnMemory(UnmeasuredPodsOfRow& empty) {
   std::destroy_at(&empty);
   std::construct_at(&empty);
