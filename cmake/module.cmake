@@ -1,11 +1,12 @@
 # One folder, one module, one target.
 #   berth_module(<name> DEPS <modules it may include> [LIBS <packages>] [TEST_DEPS <modules>] [TEST_LIBS <packages>]
-#                [DECISION_PATH <folders>])
+#                [DECISION_PATH <folders>] [COMPILED_QUICKLY])
 # compiles every .cpp of the folder. *_test.cpp files form the module's test program; fake_*.cpp files belong to the tests.
 # DECISION_PATH: folders whose code runs in every decision ("." for the whole module); their files are compiled one by one.
+# COMPILED_QUICKLY: with -Og, for code that runs once per command, start or request of a person.
 function(berth_module path)
   string(REPLACE "/" "_" name ${path})
-  cmake_parse_arguments(M "" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS;DECISION_PATH" ${ARGN})
+  cmake_parse_arguments(M "COMPILED_QUICKLY" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS;DECISION_PATH" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
@@ -23,10 +24,19 @@ function(berth_module path)
     add_library(berth_${name} ${kind} ${sources})
     target_link_libraries(berth_${name} PUBLIC berth_options ${deps} fmt::fmt PRIVATE ${M_LIBS} Threads::Threads)
     berth_use_precompiled(berth_${name} "" ${depended})
+    if(NOT M_COMPILED_QUICKLY)
+      set_property(GLOBAL APPEND PROPERTY BERTH_OPTIMISED_MODULES berth_${name})
+    elseif(NOT BERTH_SANITIZE AND NOT BERTH_FUZZ)
+      target_compile_options(berth_${name} PRIVATE -Og)
+    endif()
     if(BERTH_UNITY STREQUAL "ALL")
       set(M_DECISION_PATH "")
     endif()
-    berth_unity(berth_${name} 12 ${M_DECISION_PATH})
+    set(batch 24)
+    if(path STREQUAL "scheduler/plugins" OR BERTH_SANITIZE)
+      set(batch 12)  # a changed plugin is compiled within 20 seconds
+    endif()
+    berth_unity(berth_${name} ${batch} ${M_DECISION_PATH})
   else()
     add_library(berth_${name} INTERFACE)
     target_link_libraries(berth_${name} INTERFACE berth_options ${deps} fmt::fmt)
@@ -48,6 +58,13 @@ function(berth_module path)
     add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
     set_tests_properties(${name} PROPERTIES TIMEOUT $<IF:$<BOOL:${BERTH_SANITIZE}>,900,300>)
   endif()
+endfunction()
+
+# Links a program with the modules in ARGN. Of an inline function that several modules contain, mold takes the first copy:
+# optimised modules are first in the list.
+function(berth_link_optimised_first program)
+  get_property(optimised GLOBAL PROPERTY BERTH_OPTIMISED_MODULES)
+  target_link_libraries(${program} PRIVATE ${optimised} ${ARGN})
 endfunction()
 
 # Compiles up to `batch` files of a target as one, which shortens a full build by a quarter: most of it is spent on headers.

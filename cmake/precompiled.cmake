@@ -1,5 +1,5 @@
 # Precompiled headers: headers are more than half of the compiler's work on a typical file. One header serves the modules
-# that depend on scheduler/framework, one the others, and one more for the tests of each. Fuzzers that are optimised are
+# that include scheduler/framework, directly or by another module, one the others, and one more for the tests of each. Fuzzers that are optimised are
 # built without, so that a missing include is found.
 option(BERTH_PRECOMPILE "use precompiled headers" ON)
 if(BERTH_FUZZ AND BERTH_SANITIZE STREQUAL "")
@@ -32,9 +32,11 @@ endif()
 function(berth_use_precompiled target kind)
   if(BERTH_PRECOMPILE)
     set(scheduler "")
-    if("scheduler/framework" IN_LIST ARGN)
-      set(scheduler "_scheduler")
-    endif()
+    foreach(dependency IN LISTS ARGN)
+      if(dependency MATCHES "^scheduler/(framework|runtime|cycle|assembly)$")
+        set(scheduler "_scheduler")
+      endif()
+    endforeach()
     target_precompile_headers(${target} REUSE_FROM berth_precompiled${scheduler}${kind})
   endif()
 endfunction()

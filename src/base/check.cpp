@@ -1,28 +1,26 @@
 #include "base/check.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
-#include <iterator>
 #include <string>
 
+#include "base/append_format.hpp"
 #include "base/crash_report.hpp"
 
 namespace berth::check_internal {
 namespace {
 
 void Append(std::string& out, const Value& value) {
-  const auto to = std::back_inserter(out);
   switch (value.kind()) {
     case Value::Kind::kSigned:
-      fmt::format_to(to, "{}", value.as_signed());
+      AppendFormat(out, "{}", value.as_signed());
       return;
     case Value::Kind::kUnsigned:
-      fmt::format_to(to, "{}", value.as_unsigned());
+      AppendFormat(out, "{}", value.as_unsigned());
       return;
     case Value::Kind::kDouble:
-      fmt::format_to(to, "{}", value.as_double());
+      AppendFormat(out, "{}", value.as_double());
       return;
     case Value::Kind::kBool:
       out += value.as_unsigned() != 0 ? "true" : "false";
@@ -60,7 +58,7 @@ std::string Report(std::string_view file, int line, std::string_view condition, 
   out += "\"Invariant violated\" check=";
   Append(out, condition);
   for (const Value& value : values) {
-    fmt::format_to(std::back_inserter(out), " {}=", NextName(names));
+    AppendFormat(out, " {}=", NextName(names));
     Append(out, value);
   }
   out += '\n';

@@ -1,11 +1,9 @@
 #include "base/go_quote.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 
+#include "base/append_format.hpp"
 #include "base/utf8.hpp"
 
 namespace berth {
@@ -52,15 +50,15 @@ void AppendGoQuoted(std::string& out, std::string_view text) {
       if (IsPrintable(code)) {
         out += character;
       } else if (code < 0x10000) {
-        fmt::format_to(std::back_inserter(out), "\\u{:04x}", code);
+        AppendFormat(out, "\\u{:04x}", code);
       } else {
-        fmt::format_to(std::back_inserter(out), "\\U{:08x}", code);
+        AppendFormat(out, "\\U{:08x}", code);
       }
     } else if (const auto known = kShort.find(character[0]); known != kShort.npos) {
       out += '\\';
       out += kLetters[known];
     } else if (size == 0 || byte < 0x20 || byte == 0x7f) {
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
+      AppendFormat(out, "\\x{:02x}", byte);
     } else {
       out += character;
     }

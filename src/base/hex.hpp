@@ -1,11 +1,10 @@
 // Bytes as hexadecimal digits.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <iterator>
 #include <string>
 #include <string_view>
+
+#include "base/append_format.hpp"
 
 namespace berth {
 
@@ -13,8 +12,7 @@ namespace berth {
 inline std::string Hex(std::string_view bytes) {
   std::string text;
   text.reserve(2 * bytes.size());
-  for (const char byte : bytes)
-    fmt::format_to(std::back_inserter(text), "{:02x}", static_cast<unsigned char>(byte));
+  for (const char byte : bytes) AppendFormat(text, "{:02x}", static_cast<unsigned char>(byte));
   return text;
 }
 

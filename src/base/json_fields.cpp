@@ -4,7 +4,8 @@
 
 #include <boost/json.hpp>
 #include <charconv>
-#include <iterator>
+
+#include "base/append_format.hpp"
 
 namespace berth::json_fields {
 namespace {
@@ -25,19 +26,15 @@ Expected<T> ReadNumber(const boost::json::value& from, std::string_view form) {
 
 }  // namespace
 
-void AppendInteger(std::string& out, std::int64_t number) {
-  fmt::format_to(std::back_inserter(out), "{}", number);
-}
+void AppendInteger(std::string& out, std::int64_t number) { AppendFormat(out, "{}", number); }
 
 // Strings, where readers of JSON would round the number.
 void AppendUnsigned(std::string& out, std::uint64_t number) {
   if (std::in_range<std::int64_t>(number)) return AppendInteger(out, static_cast<std::int64_t>(number));
-  fmt::format_to(std::back_inserter(out), "\"{}\"", number);
+  AppendFormat(out, "\"{}\"", number);
 }
 
-void AppendFloat(std::string& out, double number) {
-  fmt::format_to(std::back_inserter(out), "\"{}\"", number);
-}
+void AppendFloat(std::string& out, double number) { AppendFormat(out, "\"{}\"", number); }
 
 Error Expect(std::string_view form) { return Error{ErrorCode::kInvalid, fmt::format("expected {}", form)}; }
 

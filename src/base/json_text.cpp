@@ -1,9 +1,6 @@
 #include "base/json_text.hpp"
 
-#include <fmt/format.h>
-
-#include <iterator>
-
+#include "base/append_format.hpp"
 #include "base/utf8.hpp"
 
 namespace berth {
@@ -43,7 +40,7 @@ void Append(std::string& out, std::string_view text) {
       out += '\\';
       out += kLetters[known];
     } else {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
+      AppendFormat(out, "\\u{:04x}", byte);
     }
     i += size;
     plain = i;

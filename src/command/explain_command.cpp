@@ -101,7 +101,7 @@ class Explanations {
   bool all_nodes_ = false;
 };
 
-constexpr const char* kAbout =
+constexpr const char* kAboutExplain =
     "Reads the cluster of the kubeconfig, or files that kubectl get -o json has written. Without a name all "
     "pods "
     "that have no node are explained, grouped by owner. A pod that has a node is evaluated as if it were not "
@@ -116,7 +116,7 @@ int RunExplainCommand(std::span<const std::string> args, const runtime::Registry
   Explanations command("berth explain",
                        std::string("Explains why pods are pending, what would help, and where pods would be "
                                    "placed.\n\n") +
-                           kAbout);
+                           kAboutExplain);
   return command.Run(
       args, [&](const explain::ExplainOptions& options) { return explain::RunExplain(options, plugins); });
 }
@@ -130,7 +130,7 @@ int RunWhyCommand(const std::string& name, std::span<const std::string> args,
                         "place in the queue, the next retry and the last attempts. If the scheduler "
                         "cannot be reached, a note gives the reason, and only the evaluation of the "
                         "cluster follows.\n\n") +
-                kAbout);
+                kAboutExplain);
   AddSchedulerAccessFlags(command.flags(), options.access);
   return command.Run(args, [&](const explain::ExplainOptions& explain) {
     options.explain = explain;

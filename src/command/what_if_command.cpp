@@ -19,7 +19,7 @@ namespace {
 using what_if::Change;
 using what_if::WhatIfOptions;
 
-constexpr const char* kAbout =
+constexpr const char* kAboutWhatIf =
     "Shows what the scheduler would do after changes of the cluster: where pods would be placed, which would "
     "wait and why, and which would be preempted. The changes are made to a copy of the cluster, in their "
     "order; "
@@ -236,7 +236,7 @@ Expected<void> Check(WhatIfOptions& options) {
 
 int RunWhatIfCommand(std::span<const std::string> args, const runtime::Registry& plugins) {
   WhatIfOptions options;
-  command_line::Command command("berth what-if", kAbout);
+  command_line::Command command("berth what-if", kAboutWhatIf);
   command.Example("berth what-if --drain worker-7");
   command.Example("berth what-if --remove-node worker-7 --add-nodes 2 --like worker-8");
   command.Example("berth what-if --how-many web.yaml -o json");

@@ -1,6 +1,5 @@
 #include "http/server_connection.hpp"
 
-#include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/sslerr.h>
 
@@ -11,6 +10,7 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/status.hpp>
 
+#include "base/append_format.hpp"
 #include "http/server_names.hpp"
 #include "http/transfer_coding.hpp"
 
@@ -304,8 +304,8 @@ void Connection::CloseStream() {
 
 void Connection::AppendHead(const Response& response, bool streamed) {
   std::string& out = Tail();
-  fmt::format_to(
-      std::back_inserter(out), "HTTP/1.1 {} {}\r\n", response.status,
+  AppendFormat(
+      out, "HTTP/1.1 {} {}\r\n", response.status,
       std::string_view(beast::http::obsolete_reason(static_cast<beast::http::status>(response.status))));
   for (const auto& [name, value] : response.headers) {
     out.append(name).append(": ").append(value).append("\r\n");
@@ -315,8 +315,7 @@ void Connection::AppendHead(const Response& response, bool streamed) {
       out.append("Content-Type: ").append(response.content_type).append("\r\n");
     }
     if (!streamed) {
-      fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n",
-                     response.body ? response.body->size() : 0);
+      AppendFormat(out, "Content-Length: {}\r\n", response.body ? response.body->size() : 0);
     } else if (version_ >= 11) {
       out += "Transfer-Encoding: chunked\r\n";
     }
@@ -344,7 +343,7 @@ void Connection::DrainStream() {
   if (bytes > 0) {
     std::string& out = Tail();
     out.reserve(out.size() + bytes + 24);
-    if (chunked) fmt::format_to(std::back_inserter(out), "{:x}\r\n", bytes);
+    if (chunked) AppendFormat(out, "{:x}\r\n", bytes);
     for (std::size_t i = 0; i < pieces; ++i) {
       const Piece& piece = stream_->queue.front();
       out += piece.before;

@@ -74,7 +74,7 @@ def declared(path):
     sections = {"": []}
     current = ""
     for word in found.group(2).split():
-        if word in ("DEPS", "LIBS", "TEST_DEPS", "TEST_LIBS", "DECISION_PATH"):
+        if word in ("DEPS", "LIBS", "TEST_DEPS", "TEST_LIBS", "DECISION_PATH", "COMPILED_QUICKLY"):
             current = word
             sections[current] = []
         else:

@@ -144,7 +144,7 @@ std::string SpecialNumber(double value) {
 }
 
 // "1.052000×10⁰³"
-std::string Scientific(double value) {
+std::string ScientificText(double value) {
   if (!std::isfinite(value)) return SpecialNumber(value);
   const std::string digits = fmt::format("{:.{}e}", value, kDefaultPrecision);
   const std::size_t e = digits.find('e');
@@ -178,7 +178,7 @@ Formatted FormatReal(const FormatClause& clause, const Value& value, Budget& bud
   const int precision = clause.precision.value_or(kDefaultPrecision);
   if (!budget.Spend(static_cast<std::uint64_t>(precision))) return {};
   // cel-go uses the precision of %e as the width, and always prints six decimals.
-  if (clause.kind == 'e') return {Padded(Scientific(*number), precision), {}};
+  if (clause.kind == 'e') return {Padded(ScientificText(*number), precision), {}};
   if (!std::isfinite(*number)) return {SpecialNumber(*number), {}};
   if (precision > kMaxPrecision) return {"%!(BADPREC)f", {}};
   return {Grouped(FixedDigits(*number, precision)), {}};

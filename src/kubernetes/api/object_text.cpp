@@ -1,7 +1,6 @@
 // The text of an object as sent to extenders: the API server's data in Go's JSON format, without kind and
 // apiVersion, which Go's typed objects do not have.
-#include <fmt/format.h>
-
+#include "base/append_format.hpp"
 #include "base/json_text.hpp"
 #include "kubernetes/api/json_reader.hpp"
 
@@ -39,13 +38,13 @@ void Append(std::string& out, const element& value) {
     case element_type::OBJECT:
       return AppendObject(out, simdjson::dom::object(value), [](std::string_view) { return false; });
     case element_type::INT64:
-      fmt::format_to(std::back_inserter(out), "{}", std::int64_t(value));
+      AppendFormat(out, "{}", std::int64_t(value));
       return;
     case element_type::UINT64:
-      fmt::format_to(std::back_inserter(out), "{}", std::uint64_t(value));
+      AppendFormat(out, "{}", std::uint64_t(value));
       return;
     case element_type::DOUBLE:
-      fmt::format_to(std::back_inserter(out), "{}", double(value));
+      AppendFormat(out, "{}", double(value));
       return;
     case element_type::STRING:
       return AppendGoJsonString(out, std::string_view(value));

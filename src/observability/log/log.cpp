@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <chrono>
 #include <ctime>
-#include <iterator>
 
+#include "base/append_format.hpp"
 #include "base/go_quote.hpp"
 #include "base/json_text.hpp"
 
@@ -31,9 +31,9 @@ std::string TextLine(Severity severity, std::string_view message, Fields fields,
   ::localtime_r(&seconds, &local);
   std::string line;
   line.reserve(192);
-  fmt::format_to(std::back_inserter(line), "{}{:02}{:02} {:02}:{:02}:{:02}.{:06} {:7} {}:{}] ",
-                 static_cast<char>(severity), local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min,
-                 local.tm_sec, micros, ::getpid(), FileName(where.file_name()), where.line());
+  AppendFormat(line, "{}{:02}{:02} {:02}:{:02}:{:02}.{:06} {:7} {}:{}] ", static_cast<char>(severity),
+               local.tm_mon + 1, local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec, micros, ::getpid(),
+               FileName(where.file_name()), where.line());
   AppendGoQuoted(line, message);
   for (const auto& [key, value] : fields) {
     line += ' ';
@@ -57,12 +57,11 @@ std::string JsonLine(int level, std::string_view message, Fields fields, const W
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   std::string line;
   line.reserve(192);
-  fmt::format_to(std::back_inserter(line),
-                 "{{\"ts\":{:.4f},\"caller\":", std::chrono::duration<double, std::milli>(now).count());
+  AppendFormat(line, "{{\"ts\":{:.4f},\"caller\":", std::chrono::duration<double, std::milli>(now).count());
   AppendJsonString(line, fmt::format("{}:{}", Caller(where.file_name()), where.line()));
   line += ",\"msg\":";
   AppendJsonString(line, message);
-  if (level >= 0) fmt::format_to(std::back_inserter(line), ",\"v\":{}", level);
+  if (level >= 0) AppendFormat(line, ",\"v\":{}", level);
   for (const auto& [key, value] : fields) {
     line += ',';
     AppendJsonString(line, key);
@@ -119,13 +118,13 @@ void Value::AppendTo(std::string& line) const {
       text_.find('\n') == text_.npos ? AppendGoQuoted(line, text_) : AppendLines(line, text_);
       break;
     case Kind::kInteger:
-      fmt::format_to(std::back_inserter(line), "{}", integer_);
+      AppendFormat(line, "{}", integer_);
       break;
     case Kind::kUnsigned:
-      fmt::format_to(std::back_inserter(line), "{}", static_cast<std::uint64_t>(integer_));
+      AppendFormat(line, "{}", static_cast<std::uint64_t>(integer_));
       break;
     case Kind::kReal:
-      fmt::format_to(std::back_inserter(line), "{}", real_);
+      AppendFormat(line, "{}", real_);
       break;
     case Kind::kBoolean:
       line += integer_ != 0 ? "true" : "false";

@@ -7,9 +7,10 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <iterator>
 #include <map>
 #include <mutex>
+
+#include "base/append_format.hpp"
 
 namespace berth::metrics {
 namespace {
@@ -84,7 +85,7 @@ void AppendHead(std::string& out, std::string_view name, std::string_view help, 
   out += name;
   out += ' ';
   AppendEscaped(out, help, false);
-  fmt::format_to(std::back_inserter(out), "\n# TYPE {} {}\n", name, KindName(kind));
+  AppendFormat(out, "\n# TYPE {} {}\n", name, KindName(kind));
 }
 
 // `le` is empty except for buckets.
@@ -101,7 +102,7 @@ void AppendSample(std::string& out, std::string_view name, std::string_view suff
       AppendEscaped(out, text, true);
       out += '"';
     }
-    if (!le.empty()) fmt::format_to(std::back_inserter(out), "{}le=\"{}\"", before, le);
+    if (!le.empty()) AppendFormat(out, "{}le=\"{}\"", before, le);
     out += '}';
   }
   out += ' ';

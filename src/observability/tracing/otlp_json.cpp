@@ -1,10 +1,8 @@
 #include "observability/tracing/otlp_json.hpp"
 
-#include <fmt/format.h>
-
-#include <iterator>
 #include <utility>
 
+#include "base/append_format.hpp"
 #include "base/json_text.hpp"
 
 namespace berth::tracing {
@@ -28,7 +26,7 @@ class Writer {
   void Attribute(std::string_view key, std::int64_t value) {
     Key(key);
     // In the JSON form of protocol buffers, 64-bit numbers are strings.
-    fmt::format_to(std::back_inserter(out_), "{{\"intValue\":\"{}\"}}}}", value);
+    AppendFormat(out_, "{{\"intValue\":\"{}\"}}}}", value);
   }
   void BeginAttributes() {
     out_ += "\"attributes\":[";
@@ -77,17 +75,16 @@ class Writer {
   }
   void BeginSpan(const IdentifiedTrace& trace, std::uint64_t id, std::uint64_t parent, std::string_view name,
                  MonoTime begin, MonoTime end) {
-    fmt::format_to(std::back_inserter(out_), "{{\"traceId\":\"{:016x}{:016x}\",\"spanId\":\"{:016x}\",",
-                   trace.trace_high, trace.trace_low, id);
-    if (parent != 0) fmt::format_to(std::back_inserter(out_), "\"parentSpanId\":\"{:016x}\",", parent);
+    AppendFormat(out_, "{{\"traceId\":\"{:016x}{:016x}\",\"spanId\":\"{:016x}\",", trace.trace_high,
+                 trace.trace_low, id);
+    if (parent != 0) AppendFormat(out_, "\"parentSpanId\":\"{:016x}\",", parent);
     out_ += "\"name\":";
     AppendJsonString(out_, name);
-    fmt::format_to(std::back_inserter(out_),
-                   ",\"kind\":{},\"startTimeUnixNano\":\"{}\",\"endTimeUnixNano\":\"{}\",", kInternal,
-                   UnixNanos(begin), UnixNanos(end));
+    AppendFormat(out_, ",\"kind\":{},\"startTimeUnixNano\":\"{}\",\"endTimeUnixNano\":\"{}\",", kInternal,
+                 UnixNanos(begin), UnixNanos(end));
   }
   void EndSpan(int code, std::string_view message) {
-    fmt::format_to(std::back_inserter(out_), ",\"status\":{{\"code\":{}", code);
+    AppendFormat(out_, ",\"status\":{{\"code\":{}", code);
     if (!message.empty()) {
       out_ += ",\"message\":";
       AppendJsonString(out_, message);

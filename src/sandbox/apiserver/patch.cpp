@@ -8,9 +8,6 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::string_view kConcurrentChange =
-    "the object has been modified; please apply your changes to the latest version and try again";
-
 std::unexpected<ApiError> Internal(std::string message) {
   ApiError error;
   error.message = std::move(message);

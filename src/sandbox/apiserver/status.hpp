@@ -41,6 +41,9 @@ std::unexpected<ApiError> NotFound(const ResourceType& type, std::string_view na
 std::unexpected<ApiError> NoSuchResource();
 std::unexpected<ApiError> MethodNotAllowed();
 std::unexpected<ApiError> AlreadyExists(const ResourceType& type, std::string_view name);
+// The reason of a conflict between the resource version of a write and that of the object.
+inline constexpr std::string_view kConcurrentChange =
+    "the object has been modified; please apply your changes to the latest version and try again";
 // "Operation cannot be fulfilled on pods "x": <reason>". `subresource`: "pods/binding" instead of "pods".
 std::unexpected<ApiError> Conflict(const ResourceType& type, std::string_view name, std::string_view why,
                                    std::string_view subresource = {});

@@ -9,9 +9,6 @@
 namespace berth::sandbox {
 namespace {
 
-constexpr std::string_view kConcurrentChange =
-    "the object has been modified; please apply your changes to the latest version and try again";
-
 // Restores the metadata that clients cannot change.
 void RestoreMetadata(const json::object& before, json::object& after) {
   const json::object& old = before.at("metadata").get_object();

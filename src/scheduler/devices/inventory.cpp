@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/append_format.hpp"
 #include "base/check.hpp"
 #include "scheduler/cluster/symbol_table.hpp"
 #include "scheduler/devices/node_match.hpp"
@@ -20,11 +21,11 @@ using api::ResourceSlice;
 class KeyText {
  public:
   KeyText& Add(std::string_view part) {
-    fmt::format_to(std::back_inserter(text_), "{}:{}", part.size(), part);
+    AppendFormat(text_, "{}:{}", part.size(), part);
     return *this;
   }
   KeyText& Add(std::uint64_t number) {
-    fmt::format_to(std::back_inserter(text_), "{};", number);
+    AppendFormat(text_, "{};", number);
     return *this;
   }
   KeyText& Add(const api::QuantityMap& amounts) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/append_format.hpp"
 #include "base/json_text.hpp"
 
 namespace berth::recording {
@@ -63,7 +64,7 @@ void AppendSeries(std::string& out, const SeriesName& series) {
 
 void AppendSamples(std::string& out, const SignalAnswer& answer) {
   AppendJsonList(out, answer.samples, [](std::string& list, const auto& sample) {
-    fmt::format_to(std::back_inserter(list), "{},\"{}\"", sample.first, sample.second);
+    AppendFormat(list, "{},\"{}\"", sample.first, sample.second);
   });
 }
 
@@ -189,7 +190,7 @@ void AppendExternal(std::string& out, const api::PodGroup& group) {
   if (!external.task_minimums.empty()) {
     AppendJsonList(members.Key("tasks"), external.task_minimums, [](std::string& list, const auto& minimum) {
       AppendJsonString(list, minimum.task);
-      fmt::format_to(std::back_inserter(list), ",{}", minimum.min_count);
+      AppendFormat(list, ",{}", minimum.min_count);
     });
   }
   if (!external.min_resources.empty()) {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <iterator>
 #include <type_traits>
 #include <variant>
 
+#include "base/append_format.hpp"
 #include "kubernetes/api/encode.hpp"
 #include "scheduler/recording/inputs.hpp"
 
@@ -21,11 +21,8 @@ const api::PodGroup* ExternalOf(const ports::ClusterChange& change) {
 }  // namespace
 
 void AppendChangeHead(std::string& out, const ports::ClusterChange& change) {
-  std::visit(
-      [&]<class T>(const ports::Change<T>&) {
-        fmt::format_to(std::back_inserter(out), R"("change":"{}")", T::kKind);
-      },
-      change);
+  std::visit([&]<class T>(const ports::Change<T>&) { AppendFormat(out, R"("change":"{}")", T::kKind); },
+             change);
   if (const api::PodGroup* group = ExternalOf(change)) {
     out += R"(,"external":)";
     AppendExternal(out, *group);
@@ -70,8 +67,8 @@ void KnownObjects::AppendRows(std::string& out, const std::vector<api::NodePtr>&
     if (const auto known = row_of_.find(node->metadata.name); known != row_of_.end())
       rows.push_back(known->second);
   }
-  fmt::format_to(std::back_inserter(out), R"({{"snapshot":true,"rows":[{}],"free":[{}]}})",
-                 fmt::join(rows, ","), fmt::join(free_rows_, ","));
+  AppendFormat(out, R"({{"snapshot":true,"rows":[{}],"free":[{}]}})", fmt::join(rows, ","),
+               fmt::join(free_rows_, ","));
   out += '\n';
 }
 

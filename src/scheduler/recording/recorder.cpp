@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <variant>
 
+#include "base/append_format.hpp"
 #include "base/check.hpp"
 #include "base/json_text.hpp"
 #include "observability/log/log.hpp"
@@ -328,13 +328,13 @@ void Recorder::Begin(std::string_view head) {
 
 void Recorder::NoteNow(MonoTime now) {
   if (!InStep()) return;
-  fmt::format_to(std::back_inserter(line_), "{},", (now - last_now_).count());
+  AppendFormat(line_, "{},", (now - last_now_).count());
   last_now_ = now;
 }
 
 void Recorder::NoteWall(WallTime now) {
   if (!InStep()) return;
-  fmt::format_to(std::back_inserter(line_), R"({{"w":{}}},)", (now - last_wall_).count());
+  AppendFormat(line_, R"({{"w":{}}},)", (now - last_wall_).count());
   last_wall_ = now;
 }
 

@@ -34,7 +34,7 @@ Types of profiles available:
 </html>
 )";
 
-constexpr std::int64_t kDefaultSeconds = 30;
+constexpr std::int64_t kDefaultProfileSeconds = 30;
 constexpr std::int64_t kMostSeconds = 600;
 
 // As net/http/pprof's errors.
@@ -56,7 +56,7 @@ std::int64_t Seconds(const Target& target) {
   const std::string_view text = target.Get("seconds");
   std::int64_t seconds = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (ec != std::errc() || end != text.data() + text.size() || seconds <= 0) return kDefaultSeconds;
+  if (ec != std::errc() || end != text.data() + text.size() || seconds <= 0) return kDefaultProfileSeconds;
   return std::min(seconds, kMostSeconds);
 }
 

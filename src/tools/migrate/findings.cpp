@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "base/append_format.hpp"
 #include "base/text_layout.hpp"
 
 namespace berth::migrate {
@@ -17,7 +18,7 @@ constexpr std::size_t kWidth = 108;
 constexpr std::size_t kIndent = 11;  // "  blocker  "
 
 void Append(std::string& out, const Finding& finding) {
-  fmt::format_to(std::back_inserter(out), "  {:<7}  ", LevelName(finding.level));
+  AppendFormat(out, "  {:<7}  ", LevelName(finding.level));
   std::string text = finding.what;
   if (!finding.names.empty())
     text += fmt::format(": {}{}", fmt::join(finding.names, ", "),

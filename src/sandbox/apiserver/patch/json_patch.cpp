@@ -23,11 +23,11 @@ std::unexpected<ApiError> DoesNotApply() {
   return std::unexpected(std::move(error));
 }
 
-using Path = std::vector<std::string>;
+using Pointer = std::vector<std::string>;
 
 // RFC 6901: "/a/b~1c" is a, "b/c".
-std::optional<Path> ParsePointer(std::string_view text) {
-  Path path;
+std::optional<Pointer> ParsePointer(std::string_view text) {
+  Pointer path;
   if (text.empty()) return path;
   if (text.front() != '/') return std::nullopt;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -57,18 +57,18 @@ json::value* Step(json::value& from, std::string_view token) {
   return index && *index < array->size() ? &(*array)[*index] : nullptr;
 }
 
-json::value* Resolve(json::value& root, const Path& path, std::size_t depth) {
+json::value* Resolve(json::value& root, const Pointer& path, std::size_t depth) {
   json::value* here = &root;
   for (std::size_t i = 0; i < depth && here != nullptr; ++i) here = Step(*here, path[i]);
   return here;
 }
 
 // True if the document stays within kMaxNesting with that value there: code that reads it recurses.
-bool IsShallow(const Path& path, const json::value& value) {
+bool IsShallow(const Pointer& path, const json::value& value) {
   return path.size() <= kMaxNesting && !IsNestedDeeper(value, kMaxNesting - path.size());
 }
 
-bool Add(json::value& root, const Path& path, json::value value) {
+bool Add(json::value& root, const Pointer& path, json::value value) {
   if (!IsShallow(path, value)) return false;
   if (path.empty()) {
     root = std::move(value);
@@ -88,7 +88,7 @@ bool Add(json::value& root, const Path& path, json::value value) {
   return true;
 }
 
-bool Remove(json::value& root, const Path& path) {
+bool Remove(json::value& root, const Pointer& path) {
   if (path.empty()) return false;
   json::value* parent = Resolve(root, path, path.size() - 1);
   if (parent == nullptr || Step(*parent, path.back()) == nullptr) return false;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
+#include "base/append_format.hpp"
 #include "scheduler/devices/capacity.hpp"
 #include "scheduler/devices/cluster_devices.hpp"
 #include "scheduler/plugins/dynamic_resources/device_selectors.hpp"
@@ -179,7 +179,7 @@ std::uint32_t GpuCatalog::AddModel(Model model) {
     signature += '\n';
   }
   const std::vector<std::int64_t>& needs = NeedsOf(model);
-  for (const std::int64_t need : needs) fmt::format_to(std::back_inserter(signature), "{} ", need);
+  for (const std::int64_t need : needs) AppendFormat(signature, "{} ", need);
   const auto [known, is_new] = model_of_signature_.try_emplace(std::move(signature), kNoModel);
   if (!is_new || models_.size() >= kMostModels) return known->second;
   known->second = needs_.AddModel(model.total, needs);
