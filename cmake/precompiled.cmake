@@ -1,6 +1,6 @@
 # Precompiled headers: headers are more than half of the compiler's work on a typical file. One header serves the modules
-# that include scheduler/framework, directly or by another module, one the others, and one more for the tests of each. Fuzzers that are optimised are
-# built without, so that a missing include is found.
+# that include scheduler/framework, directly or by another module, one the others, and one more for the tests of each.
+# Fuzzers that are optimised are built without, so that a missing include is found.
 option(BERTH_PRECOMPILE "use precompiled headers" ON)
 if(BERTH_FUZZ AND BERTH_SANITIZE STREQUAL "")
   set(BERTH_PRECOMPILE OFF)
