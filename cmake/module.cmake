@@ -34,7 +34,7 @@ function(berth_module path)
     endif()
     set(batch 24)
     if(path STREQUAL "scheduler/plugins" OR BERTH_SANITIZE)
-      set(batch 12)  # a changed plugin is compiled within 20 seconds
+      set(batch 12)  # less to compile after a change: a plugin within 20 seconds
     endif()
     berth_unity(berth_${name} ${batch} ${M_DECISION_PATH})
   else()

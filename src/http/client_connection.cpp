@@ -5,16 +5,15 @@
 
 #include <array>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http.hpp>
 
+#include "http/await.hpp"
 #include "http/dial.hpp"
 #include "http/length_splitter.hpp"
 #include "http/line_splitter.hpp"
@@ -34,7 +33,6 @@ namespace {
 constexpr std::uint32_t kHeaderLimitBytes = 64U << 10;
 constexpr std::size_t kChunkBytes = 64U << 10;
 constexpr std::uint64_t kSmallBytes = 4U << 10;
-constexpr auto kAwait = asio::as_tuple(asio::use_awaitable);
 
 // The request head. Written directly because Beast's messages cost more than the rest of a small request.
 std::string RequestHead(const Origin& origin, const std::optional<Proxy>& proxy, const ClientRequest& request,

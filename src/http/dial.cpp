@@ -1,11 +1,11 @@
 #include "http/dial.hpp"
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <chrono>
 #include <memory>
+
+#include "http/await.hpp"
 
 namespace berth::http {
 
@@ -30,7 +30,7 @@ asio::awaitable<error_code> DialOne(tcp::socket& socket, const tcp::endpoint& ad
     error_code ignored;
     attempt->socket->cancel(ignored);
   });
-  const auto [failed] = co_await socket.async_connect(address, asio::as_tuple(asio::use_awaitable));
+  const auto [failed] = co_await socket.async_connect(address, kAwait);
   attempt->socket = nullptr;
   timer.cancel();
   if (failed && attempt->expired) co_return asio::error::timed_out;

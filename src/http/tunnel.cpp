@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/read.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
+
+#include "http/await.hpp"
 
 namespace berth::http {
 
@@ -19,7 +19,6 @@ using Socket = asio::ip::tcp::socket;
 
 namespace {
 
-constexpr auto kAwaitAll = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t kNameMax = 255;
 
 Expected<> Broken(const Proxy& proxy, std::string_view what) {
@@ -28,9 +27,9 @@ Expected<> Broken(const Proxy& proxy, std::string_view what) {
 
 // Sends `out` and reads exactly `in`; returns no error on success.
 asio::awaitable<error_code> RoundTrip(Socket& socket, const std::string& out, asio::mutable_buffer in) {
-  const auto [write_ec, written] = co_await asio::async_write(socket, asio::buffer(out), kAwaitAll);
+  const auto [write_ec, written] = co_await asio::async_write(socket, asio::buffer(out), kAwait);
   if (write_ec) co_return write_ec;
-  const auto [read_ec, got] = co_await asio::async_read(socket, in, kAwaitAll);
+  const auto [read_ec, got] = co_await asio::async_read(socket, in, kAwait);
   co_return read_ec;
 }
 
@@ -54,13 +53,13 @@ asio::awaitable<Expected<>> HttpTunnel(Socket& socket, const Proxy& proxy, const
   request.set(bhttp::field::host, origin.HostPort());
   if (const auto who = proxy.Authorization(); !who.empty())
     request.set(bhttp::field::proxy_authorization, who);
-  const auto [write_ec, written] = co_await bhttp::async_write(socket, request, kAwaitAll);
+  const auto [write_ec, written] = co_await bhttp::async_write(socket, request, kAwait);
   if (write_ec) co_return Broken(proxy, write_ec.message());
   // The origin does not send first (TLS clients do), so the buffer cannot contain data of the origin.
   boost::beast::flat_buffer buffer;
   bhttp::response_parser<bhttp::empty_body> parser;
   parser.skip(true);
-  const auto [read_ec, got] = co_await bhttp::async_read_header(socket, buffer, parser, kAwaitAll);
+  const auto [read_ec, got] = co_await bhttp::async_read_header(socket, buffer, parser, kAwait);
   if (read_ec) co_return Broken(proxy, read_ec.message());
   const auto& answer = parser.get();
   if (answer.result_int() / 100 != 2) {
@@ -117,11 +116,11 @@ asio::awaitable<Expected<>> SocksTunnel(Socket& socket, const Proxy& proxy, cons
   std::array<unsigned char, kNameMax + 3> bound{};
   std::size_t length = reply[3] == 4 ? 16 : 4;
   if (reply[3] == 3) {
-    const auto [ec, got] = co_await asio::async_read(socket, asio::buffer(bound, 1), kAwaitAll);
+    const auto [ec, got] = co_await asio::async_read(socket, asio::buffer(bound, 1), kAwait);
     if (ec) co_return Broken(proxy, ec.message());
     length = bound[0];
   }
-  const auto [ec, got] = co_await asio::async_read(socket, asio::buffer(bound, length + 2), kAwaitAll);
+  const auto [ec, got] = co_await asio::async_read(socket, asio::buffer(bound, length + 2), kAwait);
   if (ec) co_return Broken(proxy, ec.message());
   co_return Expected<>{};
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/append_format.hpp"
 #include "base/seeded_hash.hpp"
 #include "simulation/virtual_time.hpp"
 
@@ -25,7 +26,7 @@ class Timeline {
   void Add(const std::string& actor, fmt::format_string<T...> text, T&&... values) {
     std::string line =
         fmt::format("{:>11.6f} {:<12} ", std::chrono::duration<double>(time_.now()).count(), actor);
-    fmt::format_to(std::back_inserter(line), text, std::forward<T>(values)...);
+    AppendFormat(line, text, std::forward<T>(values)...);
     digest_ = HashWithSeed(digest_, line);
     sink_(line);
   }

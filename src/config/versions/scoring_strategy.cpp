@@ -20,7 +20,7 @@ constexpr std::array<Strategy, 3> kStrategies{{{"NodeResourcesLeastAllocated", "
 constexpr std::string_view kDefault = "NodeResourcesLeastAllocated";
 constexpr std::string_view kFit = "NodeResourcesFit";
 
-const Strategy* StrategyOf(std::string_view plugin) {
+const Strategy* FindStrategy(std::string_view plugin) {
   const auto found = std::ranges::find(kStrategies, plugin, &Strategy::plugin);
   return found == kStrategies.end() ? nullptr : &*found;
 }
@@ -32,7 +32,7 @@ std::vector<std::string> Scoring(const PluginSet& score) {
   if (!score.DisablesAll() && !score.Disables(kDefault) && !score.Enables(kDefault))
     plugins.emplace_back(kDefault);
   for (const PluginRef& plugin : score.enabled) {
-    if (StrategyOf(plugin.name) != nullptr || plugin.name == kFit) plugins.push_back(plugin.name);
+    if (FindStrategy(plugin.name) != nullptr || plugin.name == kFit) plugins.push_back(plugin.name);
   }
   return plugins;
 }
@@ -57,7 +57,7 @@ Value StrategyOf(const Strategy& strategy, const std::optional<Value>& args) {
 std::optional<Value> TakeStrategy(const Strategy& wanted, ProfileDocument& profile, Document& document) {
   std::optional<Value> found;
   std::erase_if(profile.plugin_config, [&](const PluginConfigEntry& entry) {
-    if (StrategyOf(entry.name) == nullptr) return false;
+    if (FindStrategy(entry.name) == nullptr) return false;
     if (entry.name == wanted.plugin) {
       found = StrategyOf(wanted, entry.args);
     } else {
@@ -81,9 +81,9 @@ void UseStrategy(const Strategy& strategy, ProfileDocument& profile, Document& d
 
 void RenameInScore(PluginSet& score, bool nothing_scores) {
   for (PluginRef& plugin : score.enabled) {
-    if (StrategyOf(plugin.name) != nullptr) plugin.name = kFit;
+    if (FindStrategy(plugin.name) != nullptr) plugin.name = kFit;
   }
-  std::erase_if(score.disabled, [](const std::string& name) { return StrategyOf(name) != nullptr; });
+  std::erase_if(score.disabled, [](const std::string& name) { return FindStrategy(name) != nullptr; });
   if (nothing_scores && !score.DisablesAll() && !score.Disables(kFit)) score.disabled.emplace_back(kFit);
 }
 
@@ -99,7 +99,7 @@ void ReplaceStrategyPlugins(Version, ProfileDocument& profile, Document& documen
         profile.PathOf(Point::kScore), fmt::join(scoring, " and ")));
     return;
   }
-  const Strategy* strategy = scoring.empty() ? nullptr : StrategyOf(scoring.front());
+  const Strategy* strategy = scoring.empty() ? nullptr : FindStrategy(scoring.front());
   if (strategy != nullptr) {
     UseStrategy(*strategy, profile, document);
     if (strategy->plugin != kDefault || score.Enables(kDefault))
